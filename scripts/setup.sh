@@ -18,8 +18,10 @@ need() {
 	"$@" >/dev/null 2>&1 || packages+=("$package")
 }
 
-has_header() { printf '%s\n' "$2" | "$1" -fsyntax-only -x c - ; }
+# shellcheck disable=SC2317 # called through need()
+has_header() { printf '%s\n' "$2" | "$1" -fsyntax-only -x c -; }
 # A compiler or cmocka that is missing altogether makes the header checks fail as well, which is what we want.
+# shellcheck disable=SC2317
 has_cmocka() {
 	has_header gcc '#include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +29,6 @@ has_cmocka() {
 #include <stdint.h>
 #include <cmocka.h>'
 }
-has_sanitizers() { [ "$(gcc -print-file-name=libtsan.so)" != libtsan.so ]; }
 
 need gcc have gcc
 need libc6-dev has_header gcc '#include <stdio.h>'
@@ -36,7 +37,6 @@ need maven have mvn
 need libcmocka-dev has_cmocka
 need procps have ps
 if [ "$job" = test ]; then
-	need libgcc-12-dev has_sanitizers
 	need gcc-aarch64-linux-gnu have aarch64-linux-gnu-gcc
 	need libc6-dev-arm64-cross has_header aarch64-linux-gnu-gcc '#include <stdio.h>'
 	need pkg-config have pkg-config
