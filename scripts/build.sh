@@ -11,4 +11,4 @@ use_jdk
 say "JDK $(sed -n 's/^JAVA_VERSION="\(.*\)"/\1/p' "$JAVA_HOME/release") · $(gcc --version | head -1) · $(uname -m) · $(nproc) CPUs"
 fresh_native_objects
 maven -q -DskipTests package "$@"
-say "built: $(cd "$ROOT" && echo java-api/target/panalock-*.jar bench/target/panalock-bench.jar)"
+say "built: $(panalock_jar) $ROOT/bench/target/panalock-bench.jar"
