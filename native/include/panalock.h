@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file Everything public, in one include. */
+#ifndef PANALOCK_H
+#define PANALOCK_H
+
+#include <panalock/version.h>
+#include <panalock/base.h>
+#include <panalock/layout.h>
+#include <panalock/domain.h>
+#include <panalock/thread.h>
+#include <panalock/futex.h>
+#include <panalock/waitq.h>
+#include <panalock/qspinlock.h>
+
+#endif

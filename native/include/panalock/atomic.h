@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The few atomic operations that Panalock uses, on plain 32-bit words, with the memory order in the name:
+ * `_rlx` relaxed, `_acq` acquire, `_rel` release, `_ar` acquire and release. `pl_fence` is a full fence,
+ * `pl_compiler_fence` orders the compiler only.
+ *
+ * Plain words, not `_Atomic` objects, because the same memory is accessed from Java and from other processes.
+ */
+#ifndef PANALOCK_ATOMIC_H
+#define PANALOCK_ATOMIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline uint32_t pl_load_rlx(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+static inline uint32_t pl_load_acq(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void pl_store_rlx(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+static inline void pl_store_rel(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+
+static inline bool pl_cas_acq(uint32_t *p, uint32_t expected, uint32_t desired)
+{
+	return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+static inline bool pl_cas_rlx(uint32_t *p, uint32_t expected, uint32_t desired)
+{
+	return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+static inline bool pl_cas_ar(uint32_t *p, uint32_t expected, uint32_t desired)
+{
+	return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+static inline uint32_t pl_swap_ar(uint32_t *p, uint32_t v) { return __atomic_exchange_n(p, v, __ATOMIC_ACQ_REL); }
+static inline uint32_t pl_or_ar(uint32_t *p, uint32_t bits) { return __atomic_fetch_or(p, bits, __ATOMIC_ACQ_REL); }
+static inline uint32_t pl_and_ar(uint32_t *p, uint32_t bits) { return __atomic_fetch_and(p, bits, __ATOMIC_ACQ_REL); }
+static inline uint32_t pl_add_ar(uint32_t *p, uint32_t n) { return __atomic_fetch_add(p, n, __ATOMIC_ACQ_REL); }
+static inline uint32_t pl_sub_rel(uint32_t *p, uint32_t n) { return __atomic_fetch_sub(p, n, __ATOMIC_RELEASE); }
+
+static inline void pl_compiler_fence(void) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer does not model fences; a read-modify-write on one shared word gives it (and the CPU) the same order. */
+static inline void pl_fence(void)
+{
+	static uint32_t meeting_point;
+	__atomic_fetch_add(&meeting_point, 0, __ATOMIC_SEQ_CST);
+}
+#else
+static inline void pl_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+#endif
+
+#endif

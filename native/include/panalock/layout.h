@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The bytes of a domain, the same for every process and every language that maps it; docs/layout.md explains them.
+ * Nothing here is a pointer: links are node numbers, everything else is an offset from the start of the domain.
+ *
+ * A domain is `pl_domain`, then `slots` × `pl_thread`, then `buckets` × `pl_bucket`, then the pool's bitmap, then the
+ * pool: `pool_locks` lock words, each on a cache line of its own.
+ *
+ * A *node number* is 0 for none, else (slot << 2 | nesting level) + 1. Queue tails and list links hold node numbers.
+ */
+#ifndef PANALOCK_LAYOUT_H
+#define PANALOCK_LAYOUT_H
+
+#include <panalock/base.h>
+
+/** Raised whenever the meaning of a byte below changes; a mapping with another version is refused. */
+#define PL_LAYOUT_VERSION 1
+
+#define PL_MAGIC_LO 0x414e4150 /**< "PANA" */
+#define PL_MAGIC_HI 0x4b434f4c /**< "LOCK" */
+
+#define PL_CACHE_LINE 64
+#define PL_NESTING 4       /**< Contexts of one thread that may wait at once: itself and three nested signal handlers. */
+#define PL_MIN_SLOTS 2     /**< Slot 0 belongs to the domain itself. */
+#define PL_MAX_SLOTS 16383 /**< What the 14-bit field of the BYTE layout can name. */
+#define PL_MAX_POOL 1048576
+#define PL_BUCKETS 256     /**< Parking buckets; a power of two. */
+#define PL_PROCESSES 64    /**< Processes that may have a domain open at once. */
+#define PL_REGIONS 64      /**< Attached regions per process. */
+#define PL_MAX_REGION 32767
+#define PL_HELD 5          /**< Locks per thread that the debug checks can record. */
+#define PL_NAME_BYTES 32   /**< A thread's name in UTF-8, zero-terminated. */
+
+/** Domain flags. */
+#define PL_DOMAIN_SHARED 1 /**< Mapped by several processes: futexes are process-shared. */
+#define PL_DOMAIN_CHECKS 2 /**< Owner tracking on; set at creation, seen by every process. */
+
+/** Values of `pl_node.state`, the word that a waiter sleeps on. */
+#define PL_NODE_IDLE 0        /**< Not waiting, or running while it waits. */
+#define PL_NODE_SLEEPING 1    /**< In a list, asleep (or about to be) on a futex on this word. */
+#define PL_NODE_PARKED 2      /**< In a list, asleep (or about to be) in its language's run-time; wake by doorbell. */
+#define PL_NODE_CHOSEN 3      /**< Taken out of the list by a waker. */
+#define PL_NODE_REARM 4       /**< Still in the list, woken to set its watch timer. */
+#define PL_NODE_INTERRUPTED 5 /**< Still in the list, woken by an interruption. */
+
+/** Values of `pl_node.kind`: bits. */
+#define PL_NODE_EXCLUSIVE 1 /**< Wait queue: counts against the number to wake. */
+#define PL_NODE_WATCH 2     /**< First of its line: sleeps PL_WATCH_NS at a time, so that a chosen waiter that never runs is noticed. */
+#define PL_NODE_RESERVED 4  /**< Sleeps with the lock's pending bit set: the next release is its. */
+
+/** Values of `pl_thread.state`. */
+#define PL_SLOT_FREE 0
+#define PL_SLOT_USED 1
+#define PL_SLOT_CLAIMED 2 /**< Being registered or released. */
+
+/* A *key* names a lock or wait queue across processes: its offset for one inside the domain; region << 48 | offset for
+ * one in an attached region; PL_KEY_LOCAL | process << 48 | address for any other. */
+#define PL_KEY_REGION_SHIFT 48
+#define PL_KEY_LOCAL 0x8000000000000000ull
+
+/** A place in a queue or a list; one per slot and nesting level. */
+typedef struct pl_node {
+	uint32_t next;    /**< Node number of the successor. */
+	uint32_t prev;    /**< Node number of the predecessor (lists only). */
+	uint32_t state;   /**< PL_NODE_*; the futex. */
+	uint32_t locked;  /**< MCS hand-over flag: 0 wait, 1 head of the queue. */
+	uint32_t kind;    /**< PL_NODE_EXCLUSIVE etc. */
+	uint32_t pad;
+	uint64_t key;     /**< The key of the lock or wait queue it stands at. */
+	uint64_t arrival; /**< Monotonic nanoseconds when the wait began; lists are ordered by it. */
+} pl_node;
+
+/** A thread slot: who waits, who holds. C code gets its own by pl_self(). */
+typedef struct pl_thread {
+	uint32_t state;       /**< PL_SLOT_*. */
+	uint32_t index;       /**< This slot's number. */
+	uint64_t offset;      /**< Bytes from the start of the domain to this slot. */
+	uint32_t process;     /**< Index into `pl_domain.processes`. */
+	uint32_t tid;         /**< Kernel thread id; 0 for a slot borrowed by a virtual thread. */
+	uint64_t incarnation; /**< The owner process's start time, as in its `pl_process`. */
+	uint32_t depth;       /**< Nesting level in use; touched by the owner only. */
+	uint32_t interrupted; /**< 1 after pl_thread_interrupt(), until a wait consumes it. */
+	uint32_t heat;        /**< Recent back-to-back contention of this thread; touched by the owner only. */
+	uint32_t held_count;  /**< Locks held as far as the debug checks know; entries beyond PL_HELD are not recorded. */
+	uint64_t acquired;    /**< When the last contended acquisition ended, monotonic ns; touched by the owner only. */
+	uint64_t spare;
+	pl_node nodes[PL_NESTING];
+	uint64_t held[PL_HELD]; /**< Keys of the locks held (debug checks). */
+	char name[PL_NAME_BYTES];
+	uint8_t pad[24];
+} pl_thread;
+
+/** A line of waiters: a small lock and a list. Zero is a valid empty queue. */
+typedef struct pl_waitq {
+	uint32_t lock; /**< 0 free, else slot number + 1 of the holder, plus PL_WAITQ_CONTENDED. */
+	uint32_t head; /**< Node number. */
+	uint32_t tail; /**< Node number. */
+	uint32_t pad;
+} pl_waitq;
+
+#define PL_WAITQ_CONTENDED 0x80000000u /**< Somebody sleeps for the queue's own lock. */
+
+/** Where waiters for lock words park: many locks share one bucket, told apart by their key. */
+typedef struct pl_bucket {
+	pl_waitq line;
+	uint8_t pad[48];
+} pl_bucket;
+
+/** A process that has the domain open. */
+typedef struct pl_process {
+	uint32_t pid;         /**< 0 when free. */
+	uint32_t doorbell;    /**< Rung (incremented, then woken) for waiters parked in this process's run-time. */
+	uint64_t incarnation; /**< Start time of the process in clock ticks since boot. */
+} pl_process;
+
+/** The header of a domain, at its first byte. */
+typedef struct pl_domain {
+	uint32_t magic_lo, magic_hi;
+	uint32_t layout_version;
+	uint32_t flags; /**< PL_DOMAIN_*. */
+	uint64_t size;  /**< Bytes of the whole domain. */
+	uint32_t slots;
+	uint32_t slot_size;
+	uint64_t slots_offset;
+	uint64_t buckets_offset;
+	uint64_t bitmap_offset;
+	uint64_t pool_offset;
+	uint32_t pool_locks;
+	uint32_t closed;    /**< 1 once the domain is closed; every pool word is poisoned then. */
+	uint32_t slot_hint; /**< Where the search for a free slot begins. */
+	uint32_t pool_hint;
+	uint8_t pad[48];
+	pl_process processes[PL_PROCESSES];
+} pl_domain;
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * qspinlock: the Linux kernel's queued spinlock for user space, in three layouts of one algorithm.
+ *
+ * | layout | type                | bytes | lock            | unlock                            | free after unlock |
+ * |--------|---------------------|-------|-----------------|-----------------------------------|-------------------|
+ * | WORD   | pl_qspinlock        | 4     | 32-bit CAS      | 32-bit subtract                   | yes               |
+ * | BYTE   | pl_qspinlock_byte   | 4     | 32-bit CAS      | 8-bit subtract                    | yes               |
+ * | WIDE   | pl_qspinlock_wide   | 8     | load, 32-bit CAS| 32-bit store, look at queue word  | no: see below     |
+ *
+ * WORD is the portable default, WIDE the fastest. A WIDE lock's memory must outlive the *return* of the last unlock,
+ * because unlock looks at the queue word after it has released; WORD and BYTE memory may be freed as soon as the
+ * caller knows that nobody else uses the lock.
+ *
+ * Who may wait how (both policies exclude each other on one word):
+ *  - PL_WAIT_SPIN: pending bit, then an MCS queue of spinners in first-come order. For critical sections that are never
+ *    preempted for long: threads pinned, no more of them than CPUs.
+ *  - otherwise (default), spin-then-park: a short spin, then sleep. One woken waiter at a time stands by and competes;
+ *    after PL_SLICE_NS it reserves the lock (pending bit), which no one may steal. Throughput over strict order:
+ *    a running thread may take the lock many times in a row within a slice.
+ *
+ * The lock has no owner: any thread may unlock (debug checks: see PL_DOMAIN_CHECKS). It is not recursive.
+ * Signal handlers may use a lock that the thread they interrupted does not hold.
+ *
+ * Sources: Mellor-Crummey and Scott 1991 (MCS); the kernel's qspinlock and its paravirtual variant (A. 1-5 of the
+ * public descriptions); Dice, "Malthusian Locks" 2017 (one competitor at a time); parking lots after WebKit's.
+ */
+#ifndef PANALOCK_QSPINLOCK_H
+#define PANALOCK_QSPINLOCK_H
+
+#include <panalock/atomic.h>
+#include <panalock/thread.h>
+
+PL_EXTERN_C_BEGIN
+
+/** Layout numbers, for callers that choose at run time. */
+#define PL_LAYOUT_WORD 0
+#define PL_LAYOUT_BYTE 1
+#define PL_LAYOUT_WIDE 2
+
+/* Bits of the lock word; in WIDE, LOCKED and POISON live in `owner` and everything else in `queue`. */
+#define PL_Q_LOCKED  0x1u   /**< Held. */
+#define PL_Q_PARKED  0x2u   /**< Waiters sleep: set and cleared under their bucket's lock. */
+#define PL_Q_STANDBY 0x4u   /**< One woken waiter is responsible: an unlocker need not wake another. */
+#define PL_Q_POISON  0x80u  /**< Closed for ever. */
+#define PL_Q_PENDING 0x100u /**< Reserved: one waiter goes next, nobody may steal. */
+
+/* The tail of the spinners' queue: a node number. WORD and WIDE keep it in bits 9-31, BYTE in bits 16-31. */
+#define PL_Q_TAIL_SHIFT      9
+#define PL_Q_BYTE_TAIL_SHIFT 16
+
+/** Time that a running owner is left alone before the waiter standing by reserves the lock, ns. */
+#define PL_SLICE_NS 500000
+/** A waiter that is first in line looks this often whether the one chosen before it still acts, ns. */
+#define PL_WATCH_NS 5000000
+/** A reservation on a free lock that is not used for this long is void (its owner was stopped or killed), ns. */
+#define PL_RESERVATION_NS 4000000
+
+typedef struct pl_qspinlock {
+	uint32_t word;
+} pl_qspinlock;
+
+typedef struct pl_qspinlock_byte {
+	uint32_t word;
+} pl_qspinlock_byte;
+
+typedef struct pl_qspinlock_wide {
+	uint32_t owner; /**< 0 free, PL_Q_LOCKED, PL_Q_POISON. */
+	uint32_t queue; /**< The other bits. */
+} __attribute__((aligned(8))) pl_qspinlock_wide;
+
+#define PL_QSPINLOCK_INIT { 0 }
+#define PL_QSPINLOCK_BYTE_INIT { 0 }
+#define PL_QSPINLOCK_WIDE_INIT { 0, 0 }
+
+/** Makes the lock free. Not for a lock in use. */
+PL_API int pl_qspin_init(pl_qspinlock *lock);
+PL_API int pl_qspin_byte_init(pl_qspinlock_byte *lock);
+PL_API int pl_qspin_wide_init(pl_qspinlock_wide *lock);
+
+/**
+ * Acquires the lock, waiting spin-then-park as long as it takes. Acquire. Inline when free, else may block.
+ * @return 0; -EINVAL (null or misaligned argument, when it gets to wait); -ESHUTDOWN (poisoned);
+ *         debug checks: -EDEADLK (this thread holds it), -EXDEV (it is held with another domain).
+ */
+PL_API int pl_qspin_lock(pl_thread *self, pl_qspinlock *lock);
+PL_API int pl_qspin_byte_lock(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API int pl_qspin_wide_lock(pl_thread *self, pl_qspinlock_wide *lock);
+
+/**
+ * Acquires with a policy and a limit: @p flags are PL_WAIT_*, @p timeout_ns nanoseconds from now or PL_FOREVER. A timed
+ * or interruptible waiter stands beside the spinners' queue, never in it, so it can leave at once; under SPIN it is
+ * therefore overtaken by queued spinners. Acquire. May block.
+ * @return as above; -ETIMEDOUT; -EINTR (only with PL_WAIT_INTERRUPTIBLE).
+ */
+PL_API int pl_qspin_lock_wait(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns);
+PL_API int pl_qspin_byte_lock_wait(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns);
+PL_API int pl_qspin_wide_lock_wait(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns);
+
+/** Acquires if free and not reserved. Acquire. Call, never waits. @return 0; -EBUSY; -ESHUTDOWN; -EINVAL. */
+PL_API int pl_qspin_trylock(pl_thread *self, pl_qspinlock *lock);
+PL_API int pl_qspin_byte_trylock(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API int pl_qspin_wide_trylock(pl_thread *self, pl_qspinlock_wide *lock);
+
+/**
+ * Releases the lock; @p self is any slot of the lock's domain. Release. Inline, a system call when it wakes a sleeper,
+ * never waits for the lock.
+ * @return 0; -EINVAL; -EPERM (debug checks: this thread does not hold it; nothing was released).
+ */
+PL_API int pl_qspin_unlock(pl_thread *self, pl_qspinlock *lock);
+PL_API int pl_qspin_byte_unlock(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API int pl_qspin_wide_unlock(pl_thread *self, pl_qspinlock_wide *lock);
+
+/** Whether somebody holds the lock. Full fence before the look, so that two threads that lock one and test the other
+ * cannot both see "free". @return 1 or 0; -EINVAL. */
+PL_API int pl_qspin_is_locked(const pl_qspinlock *lock);
+PL_API int pl_qspin_byte_is_locked(const pl_qspinlock_byte *lock);
+PL_API int pl_qspin_wide_is_locked(const pl_qspinlock_wide *lock);
+
+/** Whether somebody waits for the lock (a hint: relaxed). @return 1 or 0; -EINVAL. */
+PL_API int pl_qspin_is_contended(const pl_qspinlock *lock);
+PL_API int pl_qspin_byte_is_contended(const pl_qspinlock_byte *lock);
+PL_API int pl_qspin_wide_is_contended(const pl_qspinlock_wide *lock);
+
+/* What the inline forms call when the fast path does not apply. Not for direct use. */
+PL_API int pl_qspin_lock_slow(pl_thread *self, pl_qspinlock *lock);
+PL_API int pl_qspin_byte_lock_slow(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API int pl_qspin_wide_lock_slow(pl_thread *self, pl_qspinlock_wide *lock);
+
+/**
+ * Wakes the waiter that is next, after a release that saw PL_Q_PARKED without PL_Q_STANDBY. @p lock is compared, and
+ * dereferenced only while a waiter for it exists. @p layout is PL_LAYOUT_*.
+ * @return 0, or the node number of a waiter parked in *this* process's run-time, which the caller must unpark (with
+ *         @p doorbell 0; with 1 its doorbell is rung instead).
+ */
+PL_API int pl_qspin_kick(pl_thread *self, void *lock, uint32_t layout, int doorbell);
+
+/** 1 when this process could not register for membarrier(2): a WIDE release then needs a full fence. */
+PL_API extern uint32_t pl_release_needs_fence;
+
+/* ---- Inline fast paths; the exported functions above are these same lines compiled into the library. ---- */
+
+/** True when a release that left these bits behind must wake a sleeper. */
+static inline bool pl_q_must_kick(uint32_t bits)
+{
+	return (bits & (PL_Q_PARKED | PL_Q_STANDBY)) == PL_Q_PARKED;
+}
+
+static inline int pl_qspin_trylock_inline(pl_qspinlock *lock)
+{
+	if (PL_LIKELY(pl_cas_acq(&lock->word, 0, PL_Q_LOCKED))) /* L1: acquire, pairs with U1 */
+		return 1;
+	uint32_t seen = pl_load_rlx(&lock->word);
+	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) &&
+	       pl_cas_acq(&lock->word, seen, seen | PL_Q_LOCKED); /* L1 */
+}
+
+static inline int pl_qspin_byte_trylock_inline(pl_qspinlock_byte *lock)
+{
+	if (PL_LIKELY(pl_cas_acq(&lock->word, 0, PL_Q_LOCKED))) /* L1: acquire, pairs with U2 */
+		return 1;
+	uint32_t seen = pl_load_rlx(&lock->word);
+	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) &&
+	       pl_cas_acq(&lock->word, seen, seen | PL_Q_LOCKED); /* L1 */
+}
+
+static inline int pl_qspin_wide_trylock_inline(pl_qspinlock_wide *lock)
+{
+	return PL_LIKELY(!(pl_load_rlx(&lock->queue) & (PL_Q_PENDING | PL_Q_POISON))) &&
+	       PL_LIKELY(pl_cas_acq(&lock->owner, 0, PL_Q_LOCKED)); /* L1: acquire, pairs with U3 */
+}
+
+static inline int pl_qspin_lock_inline(pl_thread *self, pl_qspinlock *lock)
+{
+	return PL_LIKELY(pl_qspin_trylock_inline(lock)) ? 0 : pl_qspin_lock_slow(self, lock);
+}
+
+static inline int pl_qspin_byte_lock_inline(pl_thread *self, pl_qspinlock_byte *lock)
+{
+	return PL_LIKELY(pl_qspin_byte_trylock_inline(lock)) ? 0 : pl_qspin_byte_lock_slow(self, lock);
+}
+
+static inline int pl_qspin_wide_lock_inline(pl_thread *self, pl_qspinlock_wide *lock)
+{
+	return PL_LIKELY(pl_qspin_wide_trylock_inline(lock)) ? 0 : pl_qspin_wide_lock_slow(self, lock);
+}
+
+static inline int pl_qspin_unlock_inline(pl_thread *self, pl_qspinlock *lock)
+{
+	uint32_t left = pl_sub_rel(&lock->word, PL_Q_LOCKED); /* U1: release, pairs with L1; one word, so no fence for P1 */
+	if (PL_UNLIKELY(pl_q_must_kick(left)))
+		pl_qspin_kick(self, lock, PL_LAYOUT_WORD, 1);
+	return 0;
+}
+
+static inline int pl_qspin_byte_unlock_inline(pl_thread *self, pl_qspinlock_byte *lock)
+{
+	/* U2: release, pairs with L1; the byte holds every bit that decides about a kick, so no fence for P1 */
+	uint8_t left = __atomic_fetch_sub((uint8_t *)(void *)&lock->word, (uint8_t)PL_Q_LOCKED, __ATOMIC_RELEASE);
+	if (PL_UNLIKELY(pl_q_must_kick(left)))
+		pl_qspin_kick(self, lock, PL_LAYOUT_BYTE, 1);
+	return 0;
+}
+
+static inline int pl_qspin_wide_unlock_inline(pl_thread *self, pl_qspinlock_wide *lock)
+{
+	pl_store_rel(&lock->owner, 0); /* U3: release, pairs with L1 */
+	/* Store `owner`, then load `queue`: the parking side orders this for us with a heavy fence (P1), so that the
+	 * compiler is all we must hold back, unless the process has no membarrier. */
+	pl_compiler_fence();
+	if (PL_UNLIKELY(pl_load_rlx(&pl_release_needs_fence)))
+		pl_fence();
+	if (PL_UNLIKELY(pl_q_must_kick(pl_load_rlx(&lock->queue)))) /* U4: pairs with P1 */
+		pl_qspin_kick(self, lock, PL_LAYOUT_WIDE, 1);
+	return 0;
+}
+
+PL_EXTERN_C_END
+
+/* C callers get the inline forms under the plain names; define PL_NO_INLINE to call the library instead, and
+ * PANALOCK_CHECKS to have it check every call against the owner table of a PL_DOMAIN_CHECKS domain. */
+#if !defined(PL_NO_INLINE) && !defined(PANALOCK_CHECKS)
+#define pl_qspin_lock        pl_qspin_lock_inline
+#define pl_qspin_byte_lock   pl_qspin_byte_lock_inline
+#define pl_qspin_wide_lock   pl_qspin_wide_lock_inline
+#define pl_qspin_unlock      pl_qspin_unlock_inline
+#define pl_qspin_byte_unlock pl_qspin_byte_unlock_inline
+#define pl_qspin_wide_unlock pl_qspin_wide_unlock_inline
+#endif
+
+#endif

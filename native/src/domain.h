@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside a domain: from numbers to addresses and back. */
+#ifndef PL_SRC_DOMAIN_H
+#define PL_SRC_DOMAIN_H
+
+#include <panalock/atomic.h>
+#include <panalock/domain.h>
+#include <panalock/futex.h>
+#include <panalock/thread.h>
+
+static inline uint64_t pl_load64_rlx(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+static inline void pl_store64_rlx(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+
+static inline pl_thread *pl_slot(pl_domain *domain, uint32_t index)
+{
+	return (pl_thread *)(void *)((char *)domain + domain->slots_offset) + index;
+}
+
+static inline uint32_t pl_node_number(const pl_thread *slot, uint32_t level)
+{
+	return (slot->index * PL_NESTING + level) + 1;
+}
+
+/* Null for 0 and for a number that no slot of the domain has (foreign or damaged memory). */
+static inline pl_node *pl_node_at(pl_domain *domain, uint32_t number)
+{
+	uint32_t n = number - 1;
+	return n / PL_NESTING < domain->slots ? &pl_slot(domain, n / PL_NESTING)->nodes[n % PL_NESTING] : NULL;
+}
+
+static inline pl_thread *pl_node_slot(pl_domain *domain, uint32_t number)
+{
+	return pl_slot(domain, (number - 1) / PL_NESTING);
+}
+
+static inline uint32_t pl_futex_flags(const pl_domain *domain)
+{
+	return domain->flags & PL_DOMAIN_SHARED ? PL_FUTEX_SHARED : 0;
+}
+
+/* True for memory that begins with a domain header of this layout. */
+bool pl_is_domain(const pl_domain *domain);
+
+/* True while this process has it open; a domain's memory may only be touched then. */
+bool pl_domain_is_open(const pl_domain *domain);
+
+/* The key of a word that belongs to @domain's locks; see layout.h. */
+uint64_t pl_key(pl_domain *domain, const void *word);
+
+/* This process's index in domain->processes. */
+uint32_t pl_domain_process(pl_domain *domain);
+
+/* Wakes whoever sleeps on a node taken from a list with state CHOSEN or REARM; @was is the state it had before. */
+void pl_node_wake(pl_domain *domain, uint32_t number, uint32_t was);
+
+/* Set once a domain with PL_DOMAIN_CHECKS is in use by this process. */
+extern bool pl_checks_wanted;
+
+/* True if a thread of another checked domain that this process has open holds the lock @word. */
+bool pl_held_elsewhere(pl_domain *domain, const void *word);
+
+/* The forked child: mappings keep their place, slots of threads that no longer exist are freed. */
+void pl_domain_after_fork(pl_domain *domain, pl_thread *keep);
+void pl_domains_each_after_fork(pl_thread *(*kept)(pl_domain *));
+
+#endif

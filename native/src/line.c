@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "line.h"
+
+#include <errno.h>
+
+/* ---- the line's lock ---- */
+
+void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line)
+{
+	guard->domain = pl_thread_domain((pl_thread *)(uintptr_t)self);
+	guard->line = line;
+	pl_os_block_signals(&guard->signals);
+	uint32_t mine = self->index + 1;
+	if (PL_LIKELY(pl_cas_acq(&line->lock, 0, mine))) /* N1: acquire, pairs with N2 */
+		return;
+	enum { brief_ns = 1000 };
+	for (;;) {
+		uint32_t seen = pl_load_rlx(&line->lock);
+		if (seen && !(seen & PL_WAITQ_CONTENDED))
+			seen = pl_os_watch(&line->lock, seen, brief_ns);
+		if (!seen) {
+			/* Others may sleep still: we cannot know, so we hold it as contended. */
+			if (pl_cas_acq(&line->lock, 0, mine | PL_WAITQ_CONTENDED)) /* N1 */
+				return;
+		} else if (seen & PL_WAITQ_CONTENDED || pl_cas_rlx(&line->lock, seen, seen | PL_WAITQ_CONTENDED)) {
+			pl_futex_wait(&line->lock, seen | PL_WAITQ_CONTENDED, PL_FOREVER, pl_futex_flags(guard->domain));
+		}
+	}
+}
+
+void pl_line_unlock(pl_line_guard *guard)
+{
+	uint32_t *lock = &guard->line->lock;
+	if (pl_swap_ar(lock, 0) & PL_WAITQ_CONTENDED) /* N2: release, pairs with N1 */
+		pl_futex_wake(lock, 1, pl_futex_flags(guard->domain));
+	pl_os_restore_signals(&guard->signals);
+}
+
+/* ---- the list ---- */
+
+void pl_line_insert(pl_line_guard *guard, uint32_t number)
+{
+	pl_waitq *line = guard->line;
+	pl_node *node = pl_node_at(guard->domain, number);
+	uint32_t before = line->tail; /* goes behind this one */
+	while (before && pl_node_at(guard->domain, before)->arrival > node->arrival)
+		before = pl_node_at(guard->domain, before)->prev;
+	node->prev = before;
+	node->next = before ? pl_node_at(guard->domain, before)->next : line->head;
+	if (node->next)
+		pl_node_at(guard->domain, node->next)->prev = number;
+	else
+		line->tail = number;
+	if (before)
+		pl_node_at(guard->domain, before)->next = number;
+	else
+		line->head = number;
+	if (pl_line_find(guard, 0, node->key) == number)
+		node->kind |= PL_NODE_WATCH;
+	pl_store_rel(&node->state, PL_NODE_SLEEPING);
+}
+
+void pl_line_remove(pl_line_guard *guard, uint32_t number)
+{
+	pl_waitq *line = guard->line;
+	pl_node *node = pl_node_at(guard->domain, number);
+	if (node->prev)
+		pl_node_at(guard->domain, node->prev)->next = node->next;
+	else
+		line->head = node->next;
+	if (node->next)
+		pl_node_at(guard->domain, node->next)->prev = node->prev;
+	else
+		line->tail = node->prev;
+	node->next = node->prev = 0;
+	node->kind &= ~(uint32_t)PL_NODE_WATCH;
+}
+
+uint32_t pl_line_find(pl_line_guard *guard, uint32_t after, uint64_t key)
+{
+	uint32_t n = after ? pl_node_at(guard->domain, after)->next : guard->line->head;
+	while (n && pl_node_at(guard->domain, n)->key != key)
+		n = pl_node_at(guard->domain, n)->next;
+	return n;
+}
+
+uint32_t pl_line_choose(pl_line_guard *guard, uint32_t number)
+{
+	pl_line_remove(guard, number);
+	return pl_swap_ar(&pl_node_at(guard->domain, number)->state, PL_NODE_CHOSEN); /* S1: release, pairs with S2 */
+}
+
+uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t *was)
+{
+	uint32_t number = pl_line_find(guard, 0, key);
+	if (!number)
+		return 0;
+	pl_node *node = pl_node_at(guard->domain, number);
+	if (node->kind & PL_NODE_WATCH)
+		return 0;
+	node->kind |= PL_NODE_WATCH;
+	*was = pl_load_rlx(&node->state);
+	if (*was != PL_NODE_SLEEPING && *was != PL_NODE_PARKED)
+		return 0; /* awake anyway */
+	return pl_cas_ar(&node->state, *was, PL_NODE_REARM) ? number : 0;
+}
+
+uint32_t pl_node_sleep(pl_domain *domain, pl_node *node, uint64_t until)
+{
+	for (;;) {
+		uint32_t state = pl_load_acq(&node->state); /* S2: acquire, pairs with S1 */
+		if (state != PL_NODE_SLEEPING)
+			return state;
+		int64_t left = PL_FOREVER;
+		if (until) {
+			uint64_t now = pl_os_now();
+			if (now >= until)
+				return state;
+			left = (int64_t)(until - now);
+		}
+		pl_futex_wait(&node->state, PL_NODE_SLEEPING, left, pl_futex_flags(domain));
+	}
+}

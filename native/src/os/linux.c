@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "os.h"
+
+#include "../arch/arch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <panalock/atomic.h>
+#include <panalock/futex.h>
+#include <panalock/qspinlock.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ns_per_s = 1000000000 };
+
+uint32_t pl_os_relaxes_per_100ns = 4;
+uint32_t pl_release_needs_fence = 1; /* until membarrier is registered */
+static bool shared_membarrier;
+
+uint64_t pl_os_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * ns_per_s + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t time_relaxes(uint32_t count)
+{
+	uint64_t start = pl_os_now();
+	for (uint32_t i = 0; i < count; i++)
+		pl_cpu_relax();
+	return pl_os_now() - start;
+}
+
+static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
+
+/* Runs when the library is loaded. Forked children inherit the registrations. */
+__attribute__((constructor)) static void os_init(void)
+{
+	enum { relaxes = 200, tries = 5 };
+	uint64_t best = UINT64_MAX;
+	for (int i = 0; i < tries; i++) {
+		uint64_t t = time_relaxes(relaxes);
+		if (t < best)
+			best = t;
+	}
+	uint64_t per_100ns = best ? 100 * relaxes / best : relaxes;
+	pl_os_relaxes_per_100ns = per_100ns ? (uint32_t)per_100ns : 1;
+
+	shared_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+	bool private_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+	pl_release_needs_fence = !(shared_membarrier && private_membarrier);
+}
+
+void pl_os_heavy_fence(bool shared)
+{
+	if (membarrier(shared ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+		pl_fence(); /* refused: then releases are fully fenced, see pl_release_needs_fence */
+}
+
+uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns)
+{
+	return pl_cpu_wait_change(word, value, ns / 100 * pl_os_relaxes_per_100ns + 1);
+}
+
+void pl_os_yield(void) { sched_yield(); }
+
+uint32_t pl_os_pid(void) { return (uint32_t)getpid(); }
+uint32_t pl_os_tid(void) { return (uint32_t)syscall(SYS_gettid); }
+
+uint64_t pl_os_incarnation(uint32_t pid)
+{
+	char path[32], text[512];
+	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	/* The second field, the command in parentheses, may hold anything: count from its end. State is field 3, the
+	 * start time field 22. */
+	enum { state_field = 3, start_field = 22 };
+	const char *p = strrchr(text, ')');
+	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
+		return 0;
+	p += 2;
+	for (int field = state_field; field < start_field && p; field++)
+		p = (p = strchr(p, ' ')) ? p + 1 : NULL;
+	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+bool pl_os_thread_alive(uint32_t pid, uint32_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+void pl_os_block_signals(pl_os_signals *saved)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &saved->before); /* Linux: per thread, and async-signal-safe */
+}
+
+void pl_os_restore_signals(const pl_os_signals *saved) { sigprocmask(SIG_SETMASK, &saved->before, NULL); }
+
+static int op(int command, uint32_t flags) { return flags & PL_FUTEX_SHARED ? command : command | FUTEX_PRIVATE_FLAG; }
+
+static bool bad_word(const uint32_t *word, uint32_t flags)
+{
+	return !word || (uintptr_t)word % sizeof *word || flags & ~(uint32_t)PL_FUTEX_SHARED;
+}
+
+/* The result of a raw system call as a value; errno stays what it was. */
+static int result(long returned, int errno_before)
+{
+	int error = errno;
+	errno = errno_before;
+	return returned < 0 ? -error : (int)returned;
+}
+
+int pl_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns, uint32_t flags)
+{
+	if (bad_word(word, flags))
+		return -EINVAL;
+	int saved = errno;
+	struct timespec limit = {.tv_sec = timeout_ns / ns_per_s, .tv_nsec = timeout_ns % ns_per_s};
+	struct timespec *bound = timeout_ns < 0 ? NULL : &limit;
+	return result(syscall(SYS_futex, word, op(FUTEX_WAIT, flags), expected, bound, NULL, 0), saved);
+}
+
+int pl_futex_wake(uint32_t *word, uint32_t count, uint32_t flags)
+{
+	if (bad_word(word, flags))
+		return -EINVAL;
+	if (count == 0)
+		return 0; /* the system call would wake one */
+	int saved = errno;
+	return result(syscall(SYS_futex, word, op(FUTEX_WAKE, flags), count > INT_MAX ? INT_MAX : count, NULL, NULL, 0), saved);
+}
+
+int pl_futex_requeue(uint32_t *word, uint32_t expected, uint32_t wake, uint32_t move, uint32_t *target, uint32_t flags)
+{
+	if (bad_word(word, flags) || bad_word(target, flags) || wake > INT_MAX || move > INT_MAX)
+		return -EINVAL;
+	int saved = errno;
+	return result(syscall(SYS_futex, word, op(FUTEX_CMP_REQUEUE, flags), wake, (void *)(uintptr_t)move, target, expected),
+		      saved);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operating system in one place: clocks, futex, membarrier, signals, process identity. Nothing else knows it. */
+#ifndef PL_OS_H
+#define PL_OS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Monotonic time, ns. */
+uint64_t pl_os_now(void);
+
+/* Relax instructions that take about 100 ns on this CPU, measured when the library is loaded; at least 1. */
+extern uint32_t pl_os_relaxes_per_100ns;
+
+/* Busy-waits for about @ns nanoseconds or until the word differs from @value; returns the word, relaxed. */
+uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns);
+
+/*
+ * A full fence on every CPU that runs a thread of this process (private) or of any process that registered (shared);
+ * lets the other side of a store-buffer pattern do with a compiler fence. A full fence here in any case.
+ */
+void pl_os_heavy_fence(bool shared);
+
+uint32_t pl_os_pid(void);
+uint32_t pl_os_tid(void);
+/* Start time of a process in clock ticks since boot; 0 when there is no such process (a zombie counts as none). */
+uint64_t pl_os_incarnation(uint32_t pid);
+bool pl_os_thread_alive(uint32_t pid, uint32_t tid);
+
+/* Lets another runnable thread have this CPU. */
+void pl_os_yield(void);
+
+/* Blocks every signal of the calling thread, so that no handler runs while it holds a line's lock. */
+typedef struct {
+	sigset_t before;
+} pl_os_signals;
+void pl_os_block_signals(pl_os_signals *saved);
+void pl_os_restore_signals(const pl_os_signals *saved);
+
+#endif

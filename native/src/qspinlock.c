@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * qspinlock, slow paths. One algorithm for the three layouts: `view` hides where the bits live, and every function that
+ * takes one is inlined into an exported function with a constant layout.
+ *
+ * Who may change what:
+ *   LOCKED   set by whoever finds it clear and PENDING clear or its own (compare-and-swap), cleared by the holder.
+ *   PENDING  set by the one waiter that goes next; cleared by it, together with setting LOCKED or when it leaves. While
+ *            set, nobody else takes a free lock, except after PL_RESERVATION_NS of a free lock left lying: then the
+ *            reservation is void, anyone clears it, and its owner, should it come back, sets it anew. Taking is always
+ *            a compare-and-swap, so a void reservation costs fairness, never exclusion.
+ *   STANDBY  set for one awake waiter that is responsible for the sleepers; cleared by it on acquiring, parking or
+ *            leaving. Set wrongly (its owner was killed), it silences wake-ups until the first sleeper's watch timer.
+ *   PARKED   set and cleared under the bucket's line lock: set iff a waiter for this lock is in the line.
+ *   tail     MCS queue of untimed SPIN waiters.
+ *
+ * No lost wake-up: a sleeper stands in the line and PARKED is set before it looks (P1) whether anybody is left who will
+ * wake it: an owner (whose release looks at the bits after it cleared LOCKED), a standby or a reserved waiter (who will
+ * be owner, or looks itself when it leaves). In one word (WORD, BYTE) modification order decides who sees whom. In WIDE
+ * the owner stores `owner` and then loads `queue` (U3, U4) while the sleeper sets `queue` and then loads `owner`: the
+ * store-buffer pattern; the sleeper's heavy fence at P1 stands in for the fence that U3-U4 lacks.
+ */
+#define PL_NO_INLINE /* this file defines the exported forms */
+#include "arch/arch.h"
+#include "checks.h"
+#include "context.h"
+#include "line.h"
+#include "park.h"
+
+#include <errno.h>
+#include <panalock/qspinlock.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+	look_ns = 100,           /* distance of two looks at a word that others are busy with */
+	brief_looks = 6,         /* looks of a newcomer before it stands by or parks */
+	confirm_looks = 4,       /* looks in a row that must find a hot lock free before it counts as idle */
+	sparse_ns = 16000,       /* longest distance of looks while standing by */
+	hopeless_ns = 100000,    /* standing by, always found held: park */
+	hot_ns = 400,            /* contended again so soon after a contended acquisition: back-to-back use */
+	hot_max = 16,            /* highest heat */
+	hot_from = 4,            /* heat from which the owner is left alone for its slice */
+	spin_reserve_ns = 20000, /* SPIN, timed: reserve after this long */
+	tail_tries = 64,         /* compare-and-swaps for a place in the queue before we wait beside it */
+};
+
+typedef struct {
+	uint32_t *owner; /* word with LOCKED and POISON */
+	uint32_t *queue; /* word with the other bits: the same one but in WIDE */
+	int layout;
+} view;
+
+INLINE view view_of(void *lock, int layout)
+{
+	uint32_t *word = lock;
+	return (view){word, layout == PL_LAYOUT_WIDE ? word + 1 : word, layout};
+}
+
+INLINE uint32_t bits(view v)
+{
+	uint32_t queue = pl_load_rlx(v.queue);
+	return v.layout == PL_LAYOUT_WIDE ? queue | pl_load_rlx(v.owner) : queue;
+}
+
+INLINE int tail_shift(view v) { return v.layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_SHIFT : PL_Q_TAIL_SHIFT; }
+INLINE uint32_t tail_of(view v, uint32_t seen) { return seen >> tail_shift(v); }
+
+/* Takes a lock seen free, clearing @clear on the way. True when it is ours. */
+INLINE bool take(view v, uint32_t seen, uint32_t clear)
+{
+	if (v.layout != PL_LAYOUT_WIDE)
+		return pl_cas_acq(v.owner, seen, (seen & ~clear) | PL_Q_LOCKED); /* L2: acquire, pairs with U1, U2 */
+	if (!pl_cas_acq(v.owner, 0, PL_Q_LOCKED)) /* L2: acquire, pairs with U3 */
+		return false;
+	if (clear)
+		pl_and_ar(v.queue, ~clear);
+	return true;
+}
+
+/* Reserves the lock: true if PENDING is ours now. */
+INLINE bool reserve(view v)
+{
+	return !(pl_or_ar(v.queue, PL_Q_PENDING) & PL_Q_PENDING); /* R1: acquire; taking still needs L2 */
+}
+
+/* ---- one wait ---- */
+
+typedef struct {
+	pl_thread *self;
+	pl_domain *domain;
+	pl_node *node; /* null: no nesting level left */
+	uint32_t number;
+	uint64_t key;
+	uint64_t until; /* monotonic ns; 0: never */
+	uint32_t flags;
+	bool standby;    /* STANDBY is ours */
+	bool reserved;   /* PENDING is ours */
+	bool steal;      /* a context below this one waits for the same lock: never wait for it */
+	uint64_t role;   /* when we began to stand by, over all sleeps */
+	uint64_t lying;  /* since when the lock lies free but reserved by somebody else; 0: it does not */
+} wait;
+
+enum { TAKEN = 0, SLEEP = 1 }; /* results of compete() beside negative errors */
+
+INLINE uint32_t my_bits(const wait *w)
+{
+	return (w->standby ? PL_Q_STANDBY : 0) | (w->reserved ? PL_Q_PENDING : 0);
+}
+
+static bool interrupted(pl_thread *self)
+{
+	return pl_load_rlx(&self->interrupted) && __atomic_exchange_n(&self->interrupted, 0, __ATOMIC_SEQ_CST); /* I2 */
+}
+
+/* Why the wait must end without the lock, or 0. */
+static int must_leave(const wait *w, uint32_t seen, uint64_t now)
+{
+	if (seen & PL_Q_POISON)
+		return -ESHUTDOWN;
+	if (w->flags & PL_WAIT_INTERRUPTIBLE && interrupted(w->self))
+		return -EINTR;
+	return w->until && now >= w->until ? -ETIMEDOUT : 0;
+}
+
+/* True if this waiter may take the lock as it was seen; voids a reservation that lies idle. */
+INLINE bool may_take(view v, wait *w, uint32_t seen, uint64_t now)
+{
+	if (seen & PL_Q_LOCKED || !(seen & PL_Q_PENDING) || w->reserved) {
+		w->lying = 0;
+		return !(seen & PL_Q_LOCKED);
+	}
+	if (w->steal)
+		return true;
+	if (!w->lying)
+		w->lying = now;
+	else if (now - w->lying >= PL_RESERVATION_NS)
+		pl_and_ar(v.queue, ~PL_Q_PENDING);
+	return false;
+}
+
+static void delay(uint32_t ns)
+{
+	for (uint32_t n = ns / 100 * pl_os_relaxes_per_100ns + 1; n; n--)
+		pl_cpu_relax();
+}
+
+/*
+ * Competes for the lock without sleeping. An owner that takes the lock back to back is left alone until its slice is
+ * over, with few looks, for each look costs it a cache miss; a lock that proves idle is taken at once.
+ * @return TAKEN; SLEEP (spin-then-park only: the lock is held for long); or why to leave.
+ */
+INLINE int compete(view v, wait *w)
+{
+	bool spin = w->flags & PL_WAIT_SPIN;
+	uint64_t now = pl_os_now(), free_seen = now;
+	uint64_t patience = spin ? spin_reserve_ns : PL_SLICE_NS;
+	uint32_t gap = look_ns, confirmed = 0;
+	if (!w->role)
+		w->role = now;
+	for (;;) {
+		uint32_t seen = bits(v);
+		int err = must_leave(w, seen, now);
+		if (err)
+			return err;
+		if (w->reserved && !(seen & PL_Q_PENDING))
+			w->reserved = reserve(v); /* declared void while we did not run */
+		bool idle = may_take(v, w, seen, now);
+		if (!(seen & PL_Q_LOCKED))
+			free_seen = now;
+		confirmed = idle ? confirmed + 1 : 0;
+		uint32_t needed = w->reserved || w->self->heat < hot_from || spin ? 1 : confirm_looks;
+		if (idle && confirmed >= needed && take(v, seen, my_bits(w))) {
+			if (needed > 1)
+				w->self->heat = 0;
+			return TAKEN;
+		}
+		if (!w->reserved && !w->steal && now - w->role >= patience)
+			w->reserved = reserve(v);
+		if (!spin && now - free_seen >= hopeless_ns)
+			return SLEEP;
+		if (w->reserved || w->steal)
+			gap = look_ns;
+		else if (!confirmed)
+			gap = gap * 2 > sparse_ns ? sparse_ns : gap * 2;
+		delay(confirmed ? look_ns : gap);
+		now = pl_os_now();
+	}
+}
+
+/* A newcomer's few looks: most critical sections are over by then. */
+INLINE bool brief(view v, wait *w)
+{
+	if (w->self->heat >= hot_from)
+		return false;
+	for (int i = 0; i < brief_looks; i++) {
+		uint32_t seen = bits(v);
+		if (seen & (PL_Q_PENDING | PL_Q_POISON))
+			return false;
+		if (!(seen & PL_Q_LOCKED) && take(v, seen, 0))
+			return true;
+		delay(look_ns);
+	}
+	return false;
+}
+
+/* ---- parking ---- */
+
+/* Out of the line for good; the line's lock is held. */
+INLINE void leave_line(view v, wait *w, pl_line_guard *guard, uint32_t *watch, uint32_t *watch_was)
+{
+	pl_line_remove(guard, w->number);
+	pl_store_rlx(&w->node->state, PL_NODE_IDLE);
+	if (!pl_line_find(guard, 0, w->key))
+		pl_and_ar(v.queue, ~PL_Q_PARKED);
+	else
+		*watch = pl_line_new_watch(guard, w->key, watch_was);
+}
+
+/*
+ * Leaves the line on the waiter's own account. True if it did; false if it was chosen first (it stands by then).
+ * @promote: it becomes the standby.
+ */
+INLINE bool withdraw(view v, wait *w, bool promote)
+{
+	uint32_t watch = 0, watch_was = 0;
+	pl_line_guard guard;
+	pl_line_lock(&guard, w->self, pl_line_of(w->domain, w->key));
+	bool in_line = pl_node_in_line(w->node);
+	if (in_line) {
+		if (promote)
+			pl_or_ar(v.queue, PL_Q_STANDBY);
+		leave_line(v, w, &guard, &watch, &watch_was);
+	} else {
+		pl_store_rlx(&w->node->state, PL_NODE_IDLE);
+	}
+	pl_line_unlock(&guard);
+	if (watch)
+		pl_node_wake(w->domain, watch, watch_was);
+	w->standby = promote || !in_line;
+	return in_line;
+}
+
+/* Sleeps until chosen (or promoted by the watch timer): 0, and we stand by; or why to leave (we may stand by then too). */
+INLINE int park(view v, wait *w)
+{
+	pl_line_guard guard;
+	pl_line_lock(&guard, w->self, pl_line_of(w->domain, w->key));
+	w->node->kind = w->reserved ? PL_NODE_RESERVED : 0;
+	pl_line_insert(&guard, w->number);
+	pl_or_ar(v.queue, PL_Q_PARKED); /* P1: set before the look below; pairs with the look of U1, U2, U4 */
+	if (w->standby)
+		pl_and_ar(v.queue, ~PL_Q_STANDBY);
+	w->standby = false;
+	pl_line_unlock(&guard);
+
+	if (v.layout == PL_LAYOUT_WIDE)
+		pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* P1 */
+	uint32_t responsible = PL_Q_LOCKED | PL_Q_STANDBY | (w->reserved ? 0 : PL_Q_PENDING);
+	uint32_t seen = bits(v);
+	if (!(seen & responsible) || seen & PL_Q_POISON) { /* nobody is left to wake us */
+		withdraw(v, w, true);
+		return 0;
+	}
+	for (;;) {
+		uint64_t now = pl_os_now(), until = w->until;
+		bool watching = __atomic_load_n(&w->node->kind, __ATOMIC_RELAXED) & PL_NODE_WATCH;
+		if (watching && (!until || now + PL_WATCH_NS < until))
+			until = now + PL_WATCH_NS;
+		uint32_t state = pl_node_sleep(w->domain, w->node, until);
+		if (state == PL_NODE_CHOSEN) {
+			pl_store_rlx(&w->node->state, PL_NODE_IDLE);
+			w->standby = true;
+			return 0;
+		}
+		if (state != PL_NODE_SLEEPING) /* to set the watch timer, or interrupted; fails if chosen meanwhile */
+			pl_cas_rlx(&w->node->state, state, PL_NODE_SLEEPING);
+		seen = bits(v);
+		int err = must_leave(w, seen, pl_os_now());
+		if (err) {
+			withdraw(v, w, false);
+			return err;
+		}
+		/* The watch timer: an owner will wake us when it releases; a standby should not have taken this long. */
+		if (state == PL_NODE_SLEEPING && (!(seen & PL_Q_LOCKED) || seen & PL_Q_STANDBY)) {
+			withdraw(v, w, true);
+			return 0;
+		}
+	}
+}
+
+/* Which sleeper is next: one with a reservation, else the first. */
+static uint32_t next_in_line(pl_line_guard *guard, uint64_t key)
+{
+	uint32_t first = pl_line_find(guard, 0, key);
+	for (uint32_t n = first; n; n = pl_line_find(guard, n, key))
+		if (pl_node_at(guard->domain, n)->kind & PL_NODE_RESERVED)
+			return n;
+	return first;
+}
+
+INLINE int kick(pl_thread *self, view v, bool doorbell)
+{
+	pl_domain *domain = pl_thread_domain(self);
+	uint64_t key = pl_key(domain, v.owner);
+	uint32_t was = 0, watch = 0, watch_was = 0;
+	pl_line_guard guard;
+	pl_line_lock(&guard, self, pl_line_of(domain, key));
+	uint32_t number = next_in_line(&guard, key);
+	/* A waiter in the line is what keeps the lock's memory alive: without one it must not be touched any more. */
+	if (number) {
+		if (pl_or_ar(v.queue, PL_Q_STANDBY) & PL_Q_STANDBY) {
+			number = 0; /* another release was faster */
+		} else {
+			was = pl_line_choose(&guard, number);
+			if (!pl_line_find(&guard, 0, key))
+				pl_and_ar(v.queue, ~PL_Q_PARKED);
+			else
+				watch = pl_line_new_watch(&guard, key, &watch_was);
+		}
+	}
+	pl_line_unlock(&guard);
+	if (watch)
+		pl_node_wake(domain, watch, watch_was);
+	if (!number)
+		return 0;
+	if (was == PL_NODE_PARKED && !doorbell && pl_node_slot(domain, number)->process == pl_domain_process(domain))
+		return (int)number;
+	pl_node_wake(domain, number, was);
+	return 0;
+}
+
+int pl_qspin_kick(pl_thread *self, void *lock, uint32_t layout, int doorbell)
+{
+	if (!self || !lock || layout > PL_LAYOUT_WIDE)
+		return -EINVAL;
+	return kick(self, view_of(lock, (int)layout), doorbell);
+}
+
+/* Gives up: takes our bits back and, if that leaves sleepers without anybody responsible, chooses the next. */
+INLINE void give_up(view v, wait *w)
+{
+	uint32_t mine = my_bits(w);
+	if (!mine)
+		return;
+	pl_and_ar(v.queue, ~mine);
+	if (v.layout == PL_LAYOUT_WIDE)
+		pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* P2: as P1; pairs with U4 */
+	uint32_t seen = bits(v);
+	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && pl_q_must_kick(seen))
+		kick(w->self, v, true);
+}
+
+INLINE int wait_parking(view v, wait *w)
+{
+	uint64_t now = pl_os_now();
+	bool soon = now - w->self->acquired < hot_ns;
+	if (soon && w->self->heat < hot_max)
+		w->self->heat++;
+	else if (!soon && w->self->heat)
+		w->self->heat--;
+	if (!(w->flags & PL_WAIT_RESUME))
+		w->node->arrival = now;
+	if (brief(v, w))
+		return 0;
+	for (;;) {
+		uint32_t seen = bits(v);
+		/* Nobody stands by and nobody sleeps before us: we stand by. */
+		if (!w->standby && !(seen & (PL_Q_STANDBY | PL_Q_PARKED)))
+			w->standby = !(pl_or_ar(v.queue, PL_Q_STANDBY) & PL_Q_STANDBY);
+		int result = w->standby ? compete(v, w) : SLEEP;
+		if (result == SLEEP)
+			result = park(v, w);
+		else if (result == TAKEN)
+			return 0;
+		if (result < 0) {
+			give_up(v, w);
+			return result;
+		}
+	}
+}
+
+/* Timed, interruptible or deeply nested spinners stand beside the queue: they can leave at any moment. */
+INLINE int wait_beside(view v, wait *w)
+{
+	int result = compete(v, w);
+	if (result < 0)
+		give_up(v, w);
+	return result;
+}
+
+/* ---- the queue of SPIN ---- */
+
+/* Makes us the tail: the old tail's node number, or -1 after too many lost compare-and-swaps (bug row 4: bounded). */
+INLINE int64_t swap_tail(view v, uint32_t number)
+{
+	if (v.layout == PL_LAYOUT_BYTE) /* Q1: release, pairs with Q2's successor reading our node */
+		return __atomic_exchange_n((uint16_t *)(void *)v.queue + 1, (uint16_t)number, __ATOMIC_ACQ_REL);
+	uint32_t low = (1u << PL_Q_TAIL_SHIFT) - 1;
+	for (int i = 0; i < tail_tries; i++) {
+		uint32_t seen = pl_load_rlx(v.queue);
+		if (pl_cas_ar(v.queue, seen, (seen & low) | number << PL_Q_TAIL_SHIFT)) /* Q1 */
+			return tail_of(v, seen);
+	}
+	return -1;
+}
+
+/* With PENDING ours: waits for the owner, takes the lock, leaves the queue if we are in it (@number). True if we were
+ * its last. */
+INLINE bool take_reserved(view v, uint32_t number)
+{
+	uint32_t mask = (1u << tail_shift(v)) - 1;
+	for (;;) {
+		uint32_t seen = bits(v);
+		if (!(seen & PL_Q_PENDING)) { /* declared void while we did not run */
+			if (!reserve(v))
+				pl_os_watch(v.queue, seen, look_ns);
+			continue;
+		}
+		if (seen & PL_Q_LOCKED) {
+			uint32_t busy = v.layout == PL_LAYOUT_WIDE ? PL_Q_LOCKED : seen;
+			if (pl_os_watch(v.owner, busy, sparse_ns) == busy)
+				pl_os_yield();
+			continue;
+		}
+		bool last = number && tail_of(v, seen) == number;
+		if (v.layout != PL_LAYOUT_WIDE) {
+			if (take(v, seen, PL_Q_PENDING | (last ? ~mask : 0)))
+				return last;
+		} else if (take(v, seen, 0)) {
+			for (;;) {
+				seen = pl_load_rlx(v.queue);
+				last = number && tail_of(v, seen) == number;
+				if (pl_cas_ar(v.queue, seen, seen & ~(PL_Q_PENDING | (last ? ~mask : 0))))
+					return last;
+			}
+		}
+	}
+}
+
+INLINE int wait_spinning(view v, wait *w)
+{
+	uint32_t seen = bits(v);
+	if ((seen & ~(PL_Q_PARKED | PL_Q_STANDBY)) == PL_Q_PENDING) /* being handed over: look once more, not for ever */
+		seen = pl_os_watch(v.queue, seen, look_ns);
+	if (!(seen & PL_Q_PENDING) && !tail_of(v, seen)) {
+		uint32_t old = pl_or_ar(v.queue, PL_Q_PENDING); /* R1 */
+		if (!(old & PL_Q_PENDING) && !tail_of(v, old)) {
+			take_reserved(v, 0);
+			return 0;
+		}
+		if (!(old & PL_Q_PENDING))
+			pl_and_ar(v.queue, ~PL_Q_PENDING); /* others queue already: we set it, so we undo it */
+	}
+
+	pl_node *node = w->node;
+	pl_store_rlx(&node->locked, 0);
+	pl_store_rlx(&node->next, 0);
+	seen = bits(v);
+	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && !tail_of(v, seen) && take(v, seen, 0))
+		return 0;
+	int64_t before = swap_tail(v, w->number);
+	if (before < 0)
+		return wait_beside(v, w);
+	if (before) {
+		/* Q2: release: our node's initialisation goes before the link (bug rows 1, 2); pairs with Q4 */
+		pl_store_rel(&pl_node_at(w->domain, (uint32_t)before)->next, w->number);
+		while (!pl_load_acq(&node->locked)) { /* Q3: acquire, pairs with Q5 */
+			if (!pl_os_watch(&node->locked, 0, sparse_ns))
+				pl_os_yield();
+		}
+	}
+	/* Head of the queue. */
+	while (!reserve(v)) {
+		seen = bits(v);
+		if (may_take(v, w, seen, pl_os_now()))
+			continue;
+		pl_os_watch(v.queue, seen, look_ns);
+	}
+	if (take_reserved(v, w->number))
+		return 0;
+	uint32_t next;
+	while (!(next = pl_load_acq(&node->next))) /* Q4: acquire, pairs with Q2 */
+		pl_os_watch(&node->next, 0, look_ns);
+	pl_store_rel(&pl_node_at(w->domain, next)->locked, 1); /* Q5: release, pairs with Q3 */
+	return 0;
+}
+
+/* ---- entry ---- */
+
+/* True if a context that this one interrupted waits for the same lock. */
+static bool waits_below(const wait *w, uint32_t level)
+{
+	for (uint32_t i = 0; i < level; i++)
+		if (w->self->nodes[i].key == w->key)
+			return true;
+	return false;
+}
+
+INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns)
+{
+	enum { all_flags = PL_WAIT_SPIN | PL_WAIT_INTERRUPTIBLE | PL_WAIT_RESUME };
+	uintptr_t align = layout == PL_LAYOUT_WIDE ? sizeof(pl_qspinlock_wide) : sizeof(pl_qspinlock);
+	if (!self || self->index == 0 || !lock || (uintptr_t)lock % align || flags & ~(uint32_t)all_flags)
+		return -EINVAL;
+	view v = view_of(lock, layout);
+	wait w = {.self = self, .domain = pl_thread_domain(self), .flags = flags};
+	w.key = pl_key(w.domain, lock);
+	if (timeout_ns >= 0)
+		w.until = pl_os_now() + (uint64_t)timeout_ns;
+	int result, level = pl_context_enter(self);
+	if (level < 0 || waits_below(&w, (uint32_t)level)) {
+		w.steal = level >= 0;
+		w.flags |= PL_WAIT_SPIN;
+		result = wait_beside(v, &w);
+	} else {
+		w.node = &self->nodes[level];
+		w.node->key = w.key;
+		w.number = pl_node_number(self, (uint32_t)level);
+		if (!(flags & PL_WAIT_SPIN))
+			result = wait_parking(v, &w);
+		else if (w.until || flags & PL_WAIT_INTERRUPTIBLE)
+			result = wait_beside(v, &w);
+		else
+			result = wait_spinning(v, &w);
+		w.node->key = 0;
+	}
+	if (level >= 0)
+		pl_context_leave(self, (uint32_t)level);
+	if (result == 0)
+		self->acquired = pl_os_now();
+	return result;
+}
+
+/* ---- exports: each function three times, once per layout ---- */
+
+INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns)
+{
+	if (PL_LIKELY(!pl_checked(self)))
+		return lock_slow(self, lock, layout, flags, timeout_ns);
+	int err = lock ? pl_check_lock(self, lock) : -EINVAL;
+	if (!err)
+		err = lock_slow(self, lock, layout, flags, timeout_ns);
+	if (!err)
+		pl_check_locked(self, lock);
+	return err;
+}
+
+#define PL_DEFINE(prefix, type, LAYOUT)                                                                                   \
+	static bool prefix##_bad(const type *lock) { return !lock || (uintptr_t)lock % _Alignof(type); }                   \
+                                                                                                                          \
+	int prefix##_init(type *lock)                                                                                     \
+	{                                                                                                                 \
+		if (prefix##_bad(lock))                                                                                   \
+			return -EINVAL;                                                                                   \
+		*lock = (type){0};                                                                                        \
+		return 0;                                                                                                 \
+	}                                                                                                                 \
+                                                                                                                          \
+	int prefix##_lock_slow(pl_thread *self, type *lock) { return lock_slow(self, lock, LAYOUT, 0, PL_FOREVER); }       \
+                                                                                                                          \
+	int prefix##_lock(pl_thread *self, type *lock)                                                                    \
+	{                                                                                                                 \
+		if (PL_UNLIKELY(prefix##_bad(lock)))                                                                      \
+			return -EINVAL;                                                                                   \
+		if (pl_checked(self))                                                                                     \
+			return lock_checked(self, lock, LAYOUT, 0, PL_FOREVER);                                           \
+		return prefix##_lock_inline(self, lock);                                                                  \
+	}                                                                                                                 \
+                                                                                                                          \
+	int prefix##_lock_wait(pl_thread *self, type *lock, uint32_t flags, int64_t timeout_ns)                           \
+	{                                                                                                                 \
+		if (PL_UNLIKELY(prefix##_bad(lock)))                                                                      \
+			return -EINVAL;                                                                                   \
+		if (pl_checked(self))                                                                                     \
+			return lock_checked(self, lock, LAYOUT, flags, timeout_ns);                                       \
+		return prefix##_trylock_inline(lock) ? 0 : lock_slow(self, lock, LAYOUT, flags, timeout_ns);              \
+	}                                                                                                                 \
+                                                                                                                          \
+	int prefix##_trylock(pl_thread *self, type *lock)                                                                 \
+	{                                                                                                                 \
+		if (PL_UNLIKELY(prefix##_bad(lock)))                                                                      \
+			return -EINVAL;                                                                                   \
+		if (prefix##_trylock_inline(lock)) {                                                                      \
+			if (pl_checked(self))                                                                             \
+				pl_check_locked(self, lock);                                                              \
+			return 0;                                                                                         \
+		}                                                                                                         \
+		return bits(view_of(lock, LAYOUT)) & PL_Q_POISON ? -ESHUTDOWN : -EBUSY;                                   \
+	}                                                                                                                 \
+                                                                                                                          \
+	int prefix##_unlock(pl_thread *self, type *lock)                                                                  \
+	{                                                                                                                 \
+		if (PL_UNLIKELY(!self || prefix##_bad(lock)))                                                             \
+			return -EINVAL;                                                                                   \
+		if (pl_checked(self)) {                                                                                   \
+			int err = pl_check_unlock(self, lock);                                                            \
+			if (err)                                                                                          \
+				return err;                                                                               \
+		}                                                                                                         \
+		return prefix##_unlock_inline(self, lock);                                                                \
+	}                                                                                                                 \
+                                                                                                                          \
+	int prefix##_is_locked(const type *lock)                                                                          \
+	{                                                                                                                 \
+		if (prefix##_bad(lock))                                                                                   \
+			return -EINVAL;                                                                                   \
+		pl_fence(); /* K1: this thread's own lock before its look at another (bug row 3); pairs with itself */    \
+		return (bits(view_of((void *)(uintptr_t)lock, LAYOUT)) & PL_Q_LOCKED) != 0;                               \
+	}                                                                                                                 \
+                                                                                                                          \
+	int prefix##_is_contended(const type *lock)                                                                       \
+	{                                                                                                                 \
+		if (prefix##_bad(lock))                                                                                   \
+			return -EINVAL;                                                                                   \
+		return (bits(view_of((void *)(uintptr_t)lock, LAYOUT)) & ~(PL_Q_LOCKED | PL_Q_POISON)) != 0;              \
+	}
+
+PL_DEFINE(pl_qspin, pl_qspinlock, PL_LAYOUT_WORD)
+PL_DEFINE(pl_qspin_byte, pl_qspinlock_byte, PL_LAYOUT_BYTE)
+PL_DEFINE(pl_qspin_wide, pl_qspinlock_wide, PL_LAYOUT_WIDE)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "domain.h"
+
+#include "os/os.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+/* The old version of these symbols, so that the library also loads where libpthread was a library of its own. */
+#if defined(__x86_64__)
+__asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.2.5");
+__asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.2.5");
+__asm__(".symver pthread_once, pthread_once@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+__asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.17");
+__asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.17");
+__asm__(".symver pthread_once, pthread_once@GLIBC_2.17");
+#endif
+
+/* The slots that this thread got by pl_self_in(), most programs' only one first. Touched by this thread and its signal
+ * handlers; an entry is valid once its domain is set. */
+enum { own_max = 8 };
+typedef struct {
+	pl_domain *domain;
+	pl_thread *slot;
+} own_slot;
+static __thread own_slot own[own_max] __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t exit_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* ---- registering ---- */
+
+static bool owner_gone(pl_domain *d, pl_thread *slot)
+{
+	pl_process *p = &d->processes[slot->process % PL_PROCESSES];
+	uint32_t pid = pl_load_rlx(&p->pid);
+	uint64_t incarnation = pl_load64_rlx(&slot->incarnation);
+	if (!pid || pl_load64_rlx(&p->incarnation) != incarnation)
+		return true;
+	if (pid != pl_os_pid() && pl_os_incarnation(pid) != incarnation)
+		return true;
+	return slot->tid && !pl_os_thread_alive(pid, slot->tid);
+}
+
+/* Takes a slot in state @from; on success it is CLAIMED by us. */
+static bool claim(pl_thread *slot, uint32_t from)
+{
+	return pl_load_rlx(&slot->state) == from &&
+	       pl_cas_acq(&slot->state, from, PL_SLOT_CLAIMED); /* T1: acquire, pairs with T2 */
+}
+
+static pl_thread *find_slot(pl_domain *d)
+{
+	uint32_t usable = d->slots - 1, start = pl_load_rlx(&d->slot_hint);
+	for (uint32_t n = 0; n < usable; n++) {
+		pl_thread *slot = pl_slot(d, 1 + (start + n) % usable);
+		if (claim(slot, PL_SLOT_FREE)) {
+			pl_store_rlx(&d->slot_hint, slot->index);
+			return slot;
+		}
+	}
+	for (uint32_t i = 1; i < d->slots; i++) {
+		pl_thread *slot = pl_slot(d, i);
+		/* A slot that died inside a queue stays: its neighbours still point at it. */
+		if (pl_load_rlx(&slot->state) == PL_SLOT_USED && !pl_load_rlx(&slot->depth) && owner_gone(d, slot) &&
+		    claim(slot, PL_SLOT_USED))
+			return slot;
+	}
+	return NULL;
+}
+
+int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
+{
+	if (!pl_is_domain(domain) || !out)
+		return -EINVAL;
+	if (pl_load_rlx(&domain->closed))
+		return -ESHUTDOWN;
+	pl_thread *slot = find_slot(domain);
+	if (!slot)
+		return -ENOSPC;
+	slot->process = pl_domain_process(domain);
+	pl_store64_rlx(&slot->incarnation, domain->processes[slot->process].incarnation);
+	slot->tid = tid;
+	slot->depth = 0;
+	slot->heat = 0;
+	slot->acquired = 0;
+	pl_store_rlx(&slot->interrupted, 0);
+	pl_store_rlx(&slot->held_count, 0);
+	slot->name[0] = 0;
+	pl_store_rel(&slot->state, PL_SLOT_USED); /* T2: release, pairs with T1 */
+	*out = slot;
+	return 0;
+}
+
+int pl_thread_release(pl_thread *thread)
+{
+	if (!thread || thread->index == 0)
+		return -EINVAL;
+	if (pl_load_rlx(&thread->depth) || pl_load_rlx(&thread->held_count))
+		return -EBUSY;
+	if (!claim(thread, PL_SLOT_USED))
+		return -EINVAL;
+	pl_store_rel(&thread->state, PL_SLOT_FREE); /* T2 */
+	return 0;
+}
+
+/* ---- the calling thread's own slots ---- */
+
+static void release_own(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < own_max; i++) {
+		own_slot *o = &own[i];
+		if (!o->domain)
+			continue;
+		pl_thread *slot = o->slot;
+		pl_domain *domain = o->domain;
+		o->domain = NULL;
+		if (pl_domain_is_open(domain)) {
+			pl_store_rlx(&slot->held_count, 0); /* a lock held at thread exit stays locked, its record ends */
+			pl_thread_release(slot);
+		}
+	}
+}
+
+static pl_thread *own_slot_of(pl_domain *domain)
+{
+	for (int i = 0; i < own_max; i++)
+		if (own[i].domain == domain)
+			return own[i].slot;
+	return NULL;
+}
+
+static void after_fork(void)
+{
+	pl_domains_each_after_fork(own_slot_of);
+	for (int i = 0; i < own_max; i++)
+		if (own[i].domain && own[i].domain->flags & PL_DOMAIN_SHARED)
+			own[i].domain = NULL; /* the parent's slot */
+}
+
+static void once_init(void)
+{
+	pthread_key_create(&exit_key, release_own);
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
+/* The forked child's copy of a private domain: only the forking thread is left. */
+void pl_domain_after_fork(pl_domain *domain, pl_thread *keep)
+{
+	for (uint32_t i = 1; i < domain->slots; i++) {
+		pl_thread *slot = pl_slot(domain, i);
+		if (slot == keep)
+			continue;
+		for (int level = 0; level < PL_NESTING; level++)
+			slot->nodes[level].state = PL_NODE_IDLE;
+		slot->depth = slot->held_count = 0;
+		slot->state = PL_SLOT_FREE;
+	}
+	pl_bucket *buckets = (pl_bucket *)(void *)((char *)domain + domain->buckets_offset);
+	for (int i = 0; i < PL_BUCKETS; i++)
+		buckets[i] = (pl_bucket){0}; /* every waiter was one of the threads that are gone */
+	if (keep) {
+		keep->tid = pl_os_tid();
+		keep->incarnation = pl_os_incarnation(pl_os_pid());
+	}
+}
+
+static pl_thread *register_own(pl_domain *domain)
+{
+	pthread_once(&once, once_init);
+	own_slot *entry = NULL;
+	for (int i = 0; i < own_max && !entry; i++)
+		if (!own[i].domain || !pl_domain_is_open(own[i].domain))
+			entry = &own[i];
+	if (!entry)
+		return NULL;
+	pl_os_signals saved;
+	pl_os_block_signals(&saved); /* a handler that locks must not register a second slot meanwhile */
+	pl_thread *slot = NULL;
+	if (pl_thread_register(domain, pl_os_tid(), &slot) == 0) {
+		entry->slot = slot;
+		entry->domain = domain;
+		/* Set again whenever a slot is registered, so that a later round of destructors releases it too; after the
+		 * last round the slot is reused once its thread is gone. */
+		pthread_setspecific(exit_key, own);
+	}
+	pl_os_restore_signals(&saved);
+	return slot;
+}
+
+pl_thread *pl_self_in(pl_domain *domain)
+{
+	for (int i = 0; i < own_max; i++)
+		if (PL_LIKELY(own[i].domain == domain) && domain)
+			return own[i].slot;
+	return domain ? register_own(domain) : NULL;
+}
+
+pl_thread *pl_self(void) { return pl_self_in(pl_domain_default()); }
+
+pl_thread *pl_domain_service(pl_domain *domain) { return pl_is_domain(domain) ? pl_slot(domain, 0) : NULL; }
+
+/* ---- names and interruption ---- */
+
+int pl_thread_set_name(pl_thread *thread, const char *name)
+{
+	if (!thread || !name)
+		return -EINVAL;
+	size_t n = strnlen(name, PL_NAME_BYTES - 1);
+	while (n && name[n] && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--; /* do not cut a character in two */
+	memcpy(thread->name, name, n);
+	memset(thread->name + n, 0, PL_NAME_BYTES - n);
+	return 0;
+}
+
+int pl_thread_interrupt(pl_thread *thread)
+{
+	if (!thread || thread->index == 0)
+		return -EINVAL;
+	pl_domain *domain = pl_thread_domain(thread);
+	__atomic_exchange_n(&thread->interrupted, 1, __ATOMIC_SEQ_CST); /* I1: seq_cst, pairs with I2 */
+	for (uint32_t level = 0; level < PL_NESTING; level++) {
+		pl_node *node = &thread->nodes[level];
+		uint32_t was = pl_load_rlx(&node->state);
+		if ((was == PL_NODE_SLEEPING || was == PL_NODE_PARKED) && pl_cas_ar(&node->state, was, PL_NODE_INTERRUPTED))
+			pl_node_wake(domain, pl_node_number(thread, level), was);
+	}
+	return 0;
+}
+
+int pl_thread_clear_interrupt(pl_thread *thread)
+{
+	if (!thread)
+		return -EINVAL;
+	return pl_load_rlx(&thread->interrupted) && pl_swap_ar(&thread->interrupted, 0);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "context.h"
+#include "line.h"
+
+#include <errno.h>
+
+static bool bad(pl_thread *self, pl_waitq *queue)
+{
+	return !self || !queue || (uintptr_t)queue % _Alignof(pl_waitq);
+}
+
+static bool bad_place(pl_thread *self, int place)
+{
+	return self->index == 0 || place < 0 || place >= PL_NESTING || (uint32_t)place >= self->depth;
+}
+
+int pl_waitq_init(pl_waitq *queue)
+{
+	if (!queue || (uintptr_t)queue % _Alignof(pl_waitq))
+		return -EINVAL;
+	*queue = (pl_waitq){0};
+	return 0;
+}
+
+int pl_waitq_enter(pl_thread *self, pl_waitq *queue, uint32_t flags)
+{
+	if (bad(self, queue) || self->index == 0 || flags & ~(uint32_t)PL_WAITQ_EXCLUSIVE)
+		return -EINVAL;
+	int level = pl_context_enter(self);
+	if (level < 0)
+		return level;
+	pl_node *node = &self->nodes[level];
+	node->kind = flags & PL_WAITQ_EXCLUSIVE ? PL_NODE_EXCLUSIVE : 0;
+	node->key = 0;
+	node->arrival = pl_os_now();
+	pl_line_guard guard;
+	pl_line_lock(&guard, self, queue);
+	pl_line_insert(&guard, pl_node_number(self, (uint32_t)level));
+	pl_line_unlock(&guard);
+	pl_fence(); /* W1: the insertion before the caller's look at its condition; pairs with W2 */
+	return level;
+}
+
+/* True once if an interruption was pending; I2: seq_cst, pairs with I1. */
+static bool interrupted(pl_thread *self)
+{
+	return pl_load_rlx(&self->interrupted) && __atomic_exchange_n(&self->interrupted, 0, __ATOMIC_SEQ_CST);
+}
+
+int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t timeout_ns, uint32_t flags)
+{
+	if (bad(self, queue) || bad_place(self, place) || flags & ~(uint32_t)PL_WAIT_INTERRUPTIBLE)
+		return -EINVAL;
+	pl_node *node = &self->nodes[place];
+	uint32_t number = pl_node_number(self, (uint32_t)place);
+	uint64_t until = timeout_ns < 0 ? 0 : pl_os_now() + (uint64_t)timeout_ns;
+	for (;;) {
+		if (flags & PL_WAIT_INTERRUPTIBLE && interrupted(self))
+			return -EINTR;
+		uint32_t state = pl_node_sleep(pl_thread_domain(self), node, until);
+		if (state == PL_NODE_CHOSEN) {
+			pl_store_rlx(&node->state, PL_NODE_IDLE);
+			return 0;
+		}
+		if (state == PL_NODE_IDLE) { /* chosen before: join again, then let the caller look at its condition */
+			pl_line_guard guard;
+			pl_line_lock(&guard, self, queue);
+			pl_line_insert(&guard, number);
+			pl_line_unlock(&guard);
+			pl_fence(); /* W1 */
+			return 0;
+		}
+		if (state == PL_NODE_SLEEPING)
+			return -ETIMEDOUT;
+		pl_cas_rlx(&node->state, state, PL_NODE_SLEEPING); /* woken for another reason: look again; fails if chosen */
+	}
+}
+
+static int wake(pl_thread *self, pl_waitq *queue, int exclusive)
+{
+	enum { batch = 64 };
+	pl_domain *domain = pl_thread_domain(self);
+	int chosen = 0, more;
+	do { /* in batches, so that wake-ups are issued without the line's lock and without memory */
+		uint32_t numbers[batch], was[batch];
+		int n = 0;
+		more = 0;
+		pl_line_guard guard;
+		pl_line_lock(&guard, self, queue);
+		for (uint32_t i = queue->head, next; i; i = next) {
+			pl_node *node = pl_node_at(domain, i);
+			next = node->next;
+			if (node->kind & PL_NODE_EXCLUSIVE && exclusive <= 0)
+				continue;
+			if (n == batch) {
+				more = 1;
+				break;
+			}
+			exclusive -= (node->kind & PL_NODE_EXCLUSIVE) != 0;
+			numbers[n] = i;
+			was[n++] = pl_line_choose(&guard, i);
+		}
+		pl_line_unlock(&guard);
+		for (int i = 0; i < n; i++)
+			pl_node_wake(domain, numbers[i], was[i]);
+		chosen += n;
+	} while (more);
+	return chosen;
+}
+
+int pl_waitq_leave(pl_thread *self, pl_waitq *queue, int place, int consumed)
+{
+	if (bad(self, queue) || bad_place(self, place))
+		return -EINVAL;
+	pl_node *node = &self->nodes[place];
+	bool chosen = false; /* out of the line though it has not left: a waker took it */
+	pl_line_guard guard;
+	pl_line_lock(&guard, self, queue);
+	if (pl_node_in_line(node))
+		pl_line_remove(&guard, pl_node_number(self, (uint32_t)place));
+	else
+		chosen = true;
+	pl_store_rlx(&node->state, PL_NODE_IDLE);
+	pl_line_unlock(&guard);
+	bool exclusive = node->kind & PL_NODE_EXCLUSIVE;
+	pl_context_leave(self, (uint32_t)place);
+	if (exclusive && chosen && !consumed)
+		wake(self, queue, 1);
+	return 0;
+}
+
+int pl_waitq_wake(pl_thread *self, pl_waitq *queue, int exclusive)
+{
+	if (bad(self, queue) || exclusive < 0)
+		return -EINVAL;
+	pl_fence(); /* W2: the caller's change of its condition before the look at the line; pairs with W1 */
+	if (!pl_load_rlx(&queue->head))
+		return 0;
+	return wake(self, queue, exclusive);
+}
