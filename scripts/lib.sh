@@ -43,7 +43,7 @@ use_jdk() {
 maven() {
 	local MAVEN_OPTS="${MAVEN_OPTS:-} --sun-misc-unsafe-memory-access=allow --enable-native-access=ALL-UNNAMED"
 	export MAVEN_OPTS
-	(cd "$ROOT" && mvn --batch-mode --no-transfer-progress "$@")
+	(cd "$ROOT" && mvn --batch-mode --no-transfer-progress -Dstyle.color=never "$@")
 }
 
 # fresh_native_objects: native-maven-plugin rebuilds for changed sources, not for changed flags; throw stale objects away.
