@@ -262,6 +262,16 @@ int pl_domain_create(const pl_domain_options *options, pl_domain **out)
 	return err;
 }
 
+/* By statx, since fstat is a newer symbol than the oldest C library that we support. */
+static int file_size(int fd, uint64_t *bytes)
+{
+	struct statx st;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_SIZE, &st))
+		return -errno;
+	*bytes = st.stx_size;
+	return 0;
+}
+
 static int map_shared(int fd, uint64_t bytes, void **memory)
 {
 	*memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -271,14 +281,17 @@ static int map_shared(int fd, uint64_t bytes, void **memory)
 int pl_domain_create_fd(int fd, const pl_domain_options *options, pl_domain **out)
 {
 	pl_domain_options o;
-	struct stat st;
+	uint64_t present, bytes;
 	void *memory;
 	if (!out || !resolve(options, &o))
 		return -EINVAL;
-	uint64_t bytes = pl_domain_size(&o);
-	if (fstat(fd, &st) || ((uint64_t)st.st_size < bytes && ftruncate(fd, (off_t)bytes)))
+	bytes = pl_domain_size(&o);
+	int err = file_size(fd, &present);
+	if (err)
+		return err;
+	if (present < bytes && ftruncate(fd, (off_t)bytes))
 		return -errno;
-	int err = map_shared(fd, bytes, &memory);
+	err = map_shared(fd, bytes, &memory);
 	if (err)
 		return err;
 	if (pl_is_domain(memory))
@@ -297,16 +310,16 @@ int pl_domain_create_fd(int fd, const pl_domain_options *options, pl_domain **ou
 
 int pl_domain_open_fd(int fd, pl_domain **out)
 {
-	struct stat st;
+	uint64_t bytes;
 	void *memory;
 	if (!out)
 		return -EINVAL;
-	if (fstat(fd, &st))
-		return -errno;
-	uint64_t bytes = (uint64_t)st.st_size;
+	int err = file_size(fd, &bytes);
+	if (err)
+		return err;
 	if (bytes < sizeof(pl_domain))
 		return -EBADMSG;
-	int err = map_shared(fd, bytes, &memory);
+	err = map_shared(fd, bytes, &memory);
 	if (err)
 		return err;
 	err = validate(memory, bytes);

@@ -37,6 +37,7 @@ enum {
 	brief_looks = 6,         /* looks of a newcomer before it stands by or parks */
 	confirm_looks = 4,       /* looks in a row that must find a hot lock free before it counts as idle */
 	sparse_ns = 16000,       /* longest distance of looks while standing by */
+	spin_gap_ns = 800,       /* the same under SPIN */
 	hopeless_ns = 100000,    /* standing by, always found held: park */
 	hot_ns = 400,            /* contended again so soon after a contended acquisition: back-to-back use */
 	hot_max = 16,            /* highest heat */
@@ -155,7 +156,7 @@ INLINE int compete(view v, wait *w)
 	bool spin = w->flags & PL_WAIT_SPIN;
 	uint64_t now = pl_os_now(), free_seen = now;
 	uint64_t patience = spin ? spin_reserve_ns : PL_SLICE_NS;
-	uint32_t gap = look_ns, confirmed = 0;
+	uint32_t gap = look_ns, widest = spin ? spin_gap_ns : sparse_ns, confirmed = 0;
 	if (!w->role)
 		w->role = now;
 	for (;;) {
@@ -182,7 +183,7 @@ INLINE int compete(view v, wait *w)
 		if (w->reserved || w->steal)
 			gap = look_ns;
 		else if (!confirmed)
-			gap = gap * 2 > sparse_ns ? sparse_ns : gap * 2;
+			gap = gap * 2 > widest ? widest : gap * 2;
 		delay(confirmed ? look_ns : gap);
 		now = pl_os_now();
 	}
@@ -405,35 +406,33 @@ INLINE int64_t swap_tail(view v, uint32_t number)
 	return -1;
 }
 
-/* With PENDING ours: waits for the owner, takes the lock, leaves the queue if we are in it (@number). True if we were
- * its last. */
-INLINE bool take_reserved(view v, uint32_t number)
+/* Gives PENDING back, and the tail if it is @number. True if it was, or there was none: nobody queues behind us. */
+INLINE bool leave_queue(view v, uint32_t number)
 {
-	uint32_t mask = (1u << tail_shift(v)) - 1;
+	uint32_t low = (1u << tail_shift(v)) - 1;
+	for (;;) {
+		uint32_t seen = pl_load_rlx(v.queue);
+		bool last = tail_of(v, seen) == number;
+		if (pl_cas_ar(v.queue, seen, seen & ~PL_Q_PENDING & (last ? low : UINT32_MAX))) /* Q6: pairs with Q1 */
+			return last;
+	}
+}
+
+/* With PENDING ours: waits for the owner and takes the lock. 0; or -ESHUTDOWN, without it. PENDING stays ours. */
+INLINE int take_reserved(view v)
+{
 	for (;;) {
 		uint32_t seen = bits(v);
-		if (!(seen & PL_Q_PENDING)) { /* declared void while we did not run */
-			if (!reserve(v))
-				pl_os_watch(v.queue, seen, look_ns);
-			continue;
-		}
-		if (seen & PL_Q_LOCKED) {
+		if (seen & PL_Q_POISON)
+			return -ESHUTDOWN;
+		if (!(seen & PL_Q_PENDING) && !reserve(v)) { /* declared void while we did not run */
+			pl_os_watch(v.queue, seen, look_ns);
+		} else if (seen & PL_Q_LOCKED) {
 			uint32_t busy = v.layout == PL_LAYOUT_WIDE ? PL_Q_LOCKED : seen;
 			if (pl_os_watch(v.owner, busy, sparse_ns) == busy)
 				pl_os_yield();
-			continue;
-		}
-		bool last = number && tail_of(v, seen) == number;
-		if (v.layout != PL_LAYOUT_WIDE) {
-			if (take(v, seen, PL_Q_PENDING | (last ? ~mask : 0)))
-				return last;
 		} else if (take(v, seen, 0)) {
-			for (;;) {
-				seen = pl_load_rlx(v.queue);
-				last = number && tail_of(v, seen) == number;
-				if (pl_cas_ar(v.queue, seen, seen & ~(PL_Q_PENDING | (last ? ~mask : 0))))
-					return last;
-			}
+			return 0;
 		}
 	}
 }
@@ -446,8 +445,9 @@ INLINE int wait_spinning(view v, wait *w)
 	if (!(seen & PL_Q_PENDING) && !tail_of(v, seen)) {
 		uint32_t old = pl_or_ar(v.queue, PL_Q_PENDING); /* R1 */
 		if (!(old & PL_Q_PENDING) && !tail_of(v, old)) {
-			take_reserved(v, 0);
-			return 0;
+			int result = take_reserved(v);
+			pl_and_ar(v.queue, ~PL_Q_PENDING);
+			return result;
 		}
 		if (!(old & PL_Q_PENDING))
 			pl_and_ar(v.queue, ~PL_Q_PENDING); /* others queue already: we set it, so we undo it */
@@ -471,19 +471,18 @@ INLINE int wait_spinning(view v, wait *w)
 		}
 	}
 	/* Head of the queue. */
-	while (!reserve(v)) {
-		seen = bits(v);
-		if (may_take(v, w, seen, pl_os_now()))
-			continue;
-		pl_os_watch(v.queue, seen, look_ns);
+	while (seen = bits(v), seen & PL_Q_PENDING || !reserve(v)) {
+		if (!may_take(v, w, seen, pl_os_now()))
+			pl_os_watch(v.queue, seen, look_ns);
 	}
-	if (take_reserved(v, w->number))
-		return 0;
+	int result = take_reserved(v);
+	if (leave_queue(v, w->number))
+		return result;
 	uint32_t next;
 	while (!(next = pl_load_acq(&node->next))) /* Q4: acquire, pairs with Q2 */
 		pl_os_watch(&node->next, 0, look_ns);
 	pl_store_rel(&pl_node_at(w->domain, next)->locked, 1); /* Q5: release, pairs with Q3 */
-	return 0;
+	return result;
 }
 
 /* ---- entry ---- */

@@ -135,6 +135,7 @@ static pl_thread *own_slot_of(pl_domain *domain)
 
 static void after_fork(void)
 {
+	pl_os_register_fences();
 	pl_domains_each_after_fork(own_slot_of);
 	for (int i = 0; i < own_max; i++)
 		if (own[i].domain && own[i].domain->flags & PL_DOMAIN_SHARED)

@@ -24,7 +24,6 @@ enum { ns_per_s = 1000000000 };
 
 uint32_t pl_os_relaxes_per_100ns = 4;
 uint32_t pl_release_needs_fence = 1; /* until membarrier is registered */
-static bool shared_membarrier;
 
 uint64_t pl_os_now(void)
 {
@@ -43,7 +42,7 @@ static uint64_t time_relaxes(uint32_t count)
 
 static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
-/* Runs when the library is loaded. Forked children inherit the registrations. */
+/* Runs when the library is loaded. */
 __attribute__((constructor)) static void os_init(void)
 {
 	enum { relaxes = 200, tries = 5 };
@@ -56,9 +55,14 @@ __attribute__((constructor)) static void os_init(void)
 	uint64_t per_100ns = best ? 100 * relaxes / best : relaxes;
 	pl_os_relaxes_per_100ns = per_100ns ? (uint32_t)per_100ns : 1;
 
-	shared_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
-	bool private_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-	pl_release_needs_fence = !(shared_membarrier && private_membarrier);
+	pl_os_register_fences();
+}
+
+void pl_os_register_fences(void)
+{
+	bool shared = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+	bool private = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+	pl_release_needs_fence = !(shared && private);
 }
 
 void pl_os_heavy_fence(bool shared)

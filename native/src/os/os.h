@@ -21,6 +21,8 @@ uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns);
  * lets the other side of a store-buffer pattern do with a compiler fence. A full fence here in any case.
  */
 void pl_os_heavy_fence(bool shared);
+/* Makes this process one that heavy fences reach; at load and in a forked child. Sets pl_release_needs_fence. */
+void pl_os_register_fences(void);
 
 uint32_t pl_os_pid(void);
 uint32_t pl_os_tid(void);
