@@ -11,5 +11,6 @@
 #include <panalock/futex.h>
 #include <panalock/waitq.h>
 #include <panalock/qspinlock.h>
+#include <panalock/bridge.h>
 
 #endif

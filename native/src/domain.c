@@ -6,7 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <panalock/qspinlock.h>
+#include <panalock/bridge.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,6 +398,7 @@ int pl_domain_poison(pl_domain *domain)
 }
 
 static pl_domain *default_domain;
+static uint32_t default_checks; /* 1: the default domain is to be made with checks */
 
 int pl_domain_close(pl_domain *domain)
 {
@@ -427,7 +428,8 @@ pl_domain *pl_domain_default(void)
 	if (PL_LIKELY(d))
 		return d;
 	const char *checks = getenv("PANALOCK_CHECKS");
-	pl_domain_options o = {.flags = checks && *checks && strcmp(checks, "0") ? PL_DOMAIN_CHECKS : 0};
+	bool on = pl_load_rlx(&default_checks) || (checks && *checks && strcmp(checks, "0"));
+	pl_domain_options o = {.flags = on ? PL_DOMAIN_CHECKS : 0};
 	pl_domain *made, *none = NULL;
 	if (pl_domain_create(&o, &made))
 		return NULL;
@@ -435,6 +437,13 @@ pl_domain *pl_domain_default(void)
 		return made;
 	pl_domain_close(made); /* another thread was faster */
 	return none;
+}
+
+int pl_domain_default_checks(void)
+{
+	pl_store_rlx(&default_checks, 1);
+	pl_domain *d = __atomic_load_n(&default_domain, __ATOMIC_ACQUIRE); /* M6 */
+	return !d || d->flags & PL_DOMAIN_CHECKS ? 0 : -EBUSY;
 }
 
 /* ---- pool ---- */

@@ -24,6 +24,7 @@ enum { own_max = 8 };
 typedef struct {
 	pl_domain *domain;
 	pl_thread *slot;
+	uint32_t tid; /* what the slot says while it is this thread's: another domain may be mapped at a closed one's place */
 } own_slot;
 static __thread own_slot own[own_max] __attribute__((tls_model("initial-exec")));
 
@@ -118,7 +119,7 @@ static void release_own(void *unused)
 		pl_thread *slot = o->slot;
 		pl_domain *domain = o->domain;
 		o->domain = NULL;
-		if (pl_domain_is_open(domain)) {
+		if (pl_domain_is_open(domain) && slot->tid == o->tid) {
 			pl_store_rlx(&slot->held_count, 0); /* a lock held at thread exit stays locked, its record ends */
 			pl_thread_release(slot);
 		}
@@ -128,8 +129,10 @@ static void release_own(void *unused)
 static pl_thread *own_slot_of(pl_domain *domain)
 {
 	for (int i = 0; i < own_max; i++)
-		if (own[i].domain == domain)
+		if (own[i].domain == domain && own[i].slot->tid == own[i].tid) {
+			own[i].tid = pl_os_tid();
 			return own[i].slot;
+		}
 	return NULL;
 }
 
@@ -174,7 +177,7 @@ static pl_thread *register_own(pl_domain *domain)
 	pthread_once(&once, once_init);
 	own_slot *entry = NULL;
 	for (int i = 0; i < own_max && !entry; i++)
-		if (!own[i].domain || !pl_domain_is_open(own[i].domain))
+		if (!own[i].domain || own[i].domain == domain || !pl_domain_is_open(own[i].domain))
 			entry = &own[i];
 	if (!entry)
 		return NULL;
@@ -183,6 +186,7 @@ static pl_thread *register_own(pl_domain *domain)
 	pl_thread *slot = NULL;
 	if (pl_thread_register(domain, pl_os_tid(), &slot) == 0) {
 		entry->slot = slot;
+		entry->tid = slot->tid;
 		entry->domain = domain;
 		/* Set again whenever a slot is registered, so that a later round of destructors releases it too; after the
 		 * last round the slot is reused once its thread is gone. */
@@ -195,7 +199,7 @@ static pl_thread *register_own(pl_domain *domain)
 pl_thread *pl_self_in(pl_domain *domain)
 {
 	for (int i = 0; i < own_max; i++)
-		if (PL_LIKELY(own[i].domain == domain) && domain)
+		if (PL_LIKELY(own[i].domain == domain) && domain && PL_LIKELY(own[i].slot->tid == own[i].tid))
 			return own[i].slot;
 	return domain ? register_own(domain) : NULL;
 }

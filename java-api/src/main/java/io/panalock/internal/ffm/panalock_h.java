@@ -4015,6 +4015,672 @@ public class panalock_h extends panalock_h$shared {
     public static void pl_release_needs_fence(int varValue) {
         pl_release_needs_fence$constants.SEGMENT.set(pl_release_needs_fence$constants.LAYOUT, 0L, varValue);
     }
+
+    private static class pl_qspin_release {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_release");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_release(pl_qspinlock *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_release$descriptor() {
+        return pl_qspin_release.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_release(pl_qspinlock *lock)
+     * }
+     */
+    public static MethodHandle pl_qspin_release$handle() {
+        return pl_qspin_release.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_release(pl_qspinlock *lock)
+     * }
+     */
+    public static MemorySegment pl_qspin_release$address() {
+        return pl_qspin_release.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_release(pl_qspinlock *lock)
+     * }
+     */
+    public static int pl_qspin_release(MemorySegment lock) {
+        var mh$ = pl_qspin_release.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_release", lock);
+            }
+            return (int)mh$.invokeExact(lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_qspin_byte_release {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_byte_release");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_release(pl_qspinlock_byte *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_byte_release$descriptor() {
+        return pl_qspin_byte_release.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_release(pl_qspinlock_byte *lock)
+     * }
+     */
+    public static MethodHandle pl_qspin_byte_release$handle() {
+        return pl_qspin_byte_release.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_release(pl_qspinlock_byte *lock)
+     * }
+     */
+    public static MemorySegment pl_qspin_byte_release$address() {
+        return pl_qspin_byte_release.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_byte_release(pl_qspinlock_byte *lock)
+     * }
+     */
+    public static int pl_qspin_byte_release(MemorySegment lock) {
+        var mh$ = pl_qspin_byte_release.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_byte_release", lock);
+            }
+            return (int)mh$.invokeExact(lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_qspin_wide_release {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_wide_release");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_release(pl_qspinlock_wide *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_wide_release$descriptor() {
+        return pl_qspin_wide_release.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_release(pl_qspinlock_wide *lock)
+     * }
+     */
+    public static MethodHandle pl_qspin_wide_release$handle() {
+        return pl_qspin_wide_release.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_release(pl_qspinlock_wide *lock)
+     * }
+     */
+    public static MemorySegment pl_qspin_wide_release$address() {
+        return pl_qspin_wide_release.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_wide_release(pl_qspinlock_wide *lock)
+     * }
+     */
+    public static int pl_qspin_wide_release(MemorySegment lock) {
+        var mh$ = pl_qspin_wide_release.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_wide_release", lock);
+            }
+            return (int)mh$.invokeExact(lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_domain_doorbell {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_doorbell");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint32_t *pl_domain_doorbell(pl_domain *domain)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_doorbell$descriptor() {
+        return pl_domain_doorbell.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint32_t *pl_domain_doorbell(pl_domain *domain)
+     * }
+     */
+    public static MethodHandle pl_domain_doorbell$handle() {
+        return pl_domain_doorbell.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint32_t *pl_domain_doorbell(pl_domain *domain)
+     * }
+     */
+    public static MemorySegment pl_domain_doorbell$address() {
+        return pl_domain_doorbell.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint32_t *pl_domain_doorbell(pl_domain *domain)
+     * }
+     */
+    public static MemorySegment pl_domain_doorbell(MemorySegment domain) {
+        var mh$ = pl_domain_doorbell.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_doorbell", domain);
+            }
+            return (MemorySegment)mh$.invokeExact(domain);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_domain_default_checks {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT    );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_default_checks");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_default_checks$descriptor() {
+        return pl_domain_default_checks.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static MethodHandle pl_domain_default_checks$handle() {
+        return pl_domain_default_checks.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static MemorySegment pl_domain_default_checks$address() {
+        return pl_domain_default_checks.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static int pl_domain_default_checks() {
+        var mh$ = pl_domain_default_checks.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_default_checks");
+            }
+            return (int)mh$.invokeExact();
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lock_key {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lock_key");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static FunctionDescriptor pl_lock_key$descriptor() {
+        return pl_lock_key.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static MethodHandle pl_lock_key$handle() {
+        return pl_lock_key.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static MemorySegment pl_lock_key$address() {
+        return pl_lock_key.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static long pl_lock_key(MemorySegment domain, MemorySegment word) {
+        var mh$ = pl_lock_key.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lock_key", domain, word);
+            }
+            return (long)mh$.invokeExact(domain, word);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_note_locked {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_note_locked");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_note_locked(pl_thread *self, const void *word)
+     * }
+     */
+    public static FunctionDescriptor pl_note_locked$descriptor() {
+        return pl_note_locked.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_note_locked(pl_thread *self, const void *word)
+     * }
+     */
+    public static MethodHandle pl_note_locked$handle() {
+        return pl_note_locked.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_note_locked(pl_thread *self, const void *word)
+     * }
+     */
+    public static MemorySegment pl_note_locked$address() {
+        return pl_note_locked.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_note_locked(pl_thread *self, const void *word)
+     * }
+     */
+    public static int pl_note_locked(MemorySegment self, MemorySegment word) {
+        var mh$ = pl_note_locked.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_note_locked", self, word);
+            }
+            return (int)mh$.invokeExact(self, word);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_note_unlocked {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_note_unlocked");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_note_unlocked(pl_thread *self, const void *word)
+     * }
+     */
+    public static FunctionDescriptor pl_note_unlocked$descriptor() {
+        return pl_note_unlocked.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_note_unlocked(pl_thread *self, const void *word)
+     * }
+     */
+    public static MethodHandle pl_note_unlocked$handle() {
+        return pl_note_unlocked.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_note_unlocked(pl_thread *self, const void *word)
+     * }
+     */
+    public static MemorySegment pl_note_unlocked$address() {
+        return pl_note_unlocked.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_note_unlocked(pl_thread *self, const void *word)
+     * }
+     */
+    public static int pl_note_unlocked(MemorySegment self, MemorySegment word) {
+        var mh$ = pl_note_unlocked.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_note_unlocked", self, word);
+            }
+            return (int)mh$.invokeExact(self, word);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_note_locking {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_note_locking");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_note_locking(pl_thread *self, const void *word)
+     * }
+     */
+    public static FunctionDescriptor pl_note_locking$descriptor() {
+        return pl_note_locking.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_note_locking(pl_thread *self, const void *word)
+     * }
+     */
+    public static MethodHandle pl_note_locking$handle() {
+        return pl_note_locking.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_note_locking(pl_thread *self, const void *word)
+     * }
+     */
+    public static MemorySegment pl_note_locking$address() {
+        return pl_note_locking.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_note_locking(pl_thread *self, const void *word)
+     * }
+     */
+    public static int pl_note_locking(MemorySegment self, MemorySegment word) {
+        var mh$ = pl_note_locking.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_note_locking", self, word);
+            }
+            return (int)mh$.invokeExact(self, word);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_heavy_fence {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.ofVoid(
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_heavy_fence");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * void pl_heavy_fence(int shared)
+     * }
+     */
+    public static FunctionDescriptor pl_heavy_fence$descriptor() {
+        return pl_heavy_fence.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * void pl_heavy_fence(int shared)
+     * }
+     */
+    public static MethodHandle pl_heavy_fence$handle() {
+        return pl_heavy_fence.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * void pl_heavy_fence(int shared)
+     * }
+     */
+    public static MemorySegment pl_heavy_fence$address() {
+        return pl_heavy_fence.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * void pl_heavy_fence(int shared)
+     * }
+     */
+    public static void pl_heavy_fence(int shared) {
+        var mh$ = pl_heavy_fence.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_heavy_fence", shared);
+            }
+            mh$.invokeExact(shared);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_call_with {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_LONG,
+            panalock_h.C_LONG,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_call_with");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_call_with(const void *memory, int (*call)(int64_t, int64_t, int64_t, int64_t), int64_t a, int64_t b, int64_t c, int64_t d)
+     * }
+     */
+    public static FunctionDescriptor pl_call_with$descriptor() {
+        return pl_call_with.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_call_with(const void *memory, int (*call)(int64_t, int64_t, int64_t, int64_t), int64_t a, int64_t b, int64_t c, int64_t d)
+     * }
+     */
+    public static MethodHandle pl_call_with$handle() {
+        return pl_call_with.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_call_with(const void *memory, int (*call)(int64_t, int64_t, int64_t, int64_t), int64_t a, int64_t b, int64_t c, int64_t d)
+     * }
+     */
+    public static MemorySegment pl_call_with$address() {
+        return pl_call_with.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_call_with(const void *memory, int (*call)(int64_t, int64_t, int64_t, int64_t), int64_t a, int64_t b, int64_t c, int64_t d)
+     * }
+     */
+    public static int pl_call_with(MemorySegment memory, MemorySegment call, long a, long b, long c, long d) {
+        var mh$ = pl_call_with.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_call_with", memory, call, a, b, c, d);
+            }
+            return (int)mh$.invokeExact(memory, call, a, b, c, d);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
     private static final int PL_FOREVER = (int)-1L;
     /**
      * {@snippet lang=c :

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.internal;
+
+/**
+ * The native functions over JNI; native/src/jni.c binds them when {@link Library} loads the library. No static
+ * initializer here: loading the library initialises this class.
+ */
+public final class Jni {
+    private Jni() {}
+
+    public static native int wordTry(long lock);
+
+    public static native int byteTry(long lock);
+
+    public static native int wideTry(long lock);
+
+    public static native int wordRelease(long lock);
+
+    public static native int byteRelease(long lock);
+
+    public static native int wideRelease(long lock);
+
+    public static native int lockWait(long self, long lock, int layout, int flags, long timeoutNanos);
+
+    public static native int kick(long self, long lock, int layout);
+
+    public static native boolean isLocked(long lock, int layout);
+
+    public static native boolean isContended(long lock, int layout);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JNI twin of the public functions, for io.panalock.internal.Jni. Addresses travel as jlong. Bound by
+ * RegisterNatives when a class loader loads the library, so that several class loaders, each with its own copy of the
+ * library, do not meet. Left out where there is no jni.h.
+ */
+#if defined __has_include
+#if __has_include(<jni.h>)
+
+#define PL_NO_INLINE /* call what FFM calls */
+#include <jni.h>
+#include <panalock.h>
+
+static void *at(jlong address) { return (void *)(uintptr_t)address; }
+
+static jint word_try(JNIEnv *env, jclass c, jlong lock)
+{
+	(void)env, (void)c;
+	return pl_qspin_trylock(NULL, at(lock));
+}
+
+static jint byte_try(JNIEnv *env, jclass c, jlong lock)
+{
+	(void)env, (void)c;
+	return pl_qspin_byte_trylock(NULL, at(lock));
+}
+
+static jint wide_try(JNIEnv *env, jclass c, jlong lock)
+{
+	(void)env, (void)c;
+	return pl_qspin_wide_trylock(NULL, at(lock));
+}
+
+static jint word_release(JNIEnv *env, jclass c, jlong lock)
+{
+	(void)env, (void)c;
+	return pl_qspin_release(at(lock));
+}
+
+static jint byte_release(JNIEnv *env, jclass c, jlong lock)
+{
+	(void)env, (void)c;
+	return pl_qspin_byte_release(at(lock));
+}
+
+static jint wide_release(JNIEnv *env, jclass c, jlong lock)
+{
+	(void)env, (void)c;
+	return pl_qspin_wide_release(at(lock));
+}
+
+static jint lock_wait(JNIEnv *env, jclass c, jlong self, jlong lock, jint layout, jint flags, jlong timeout_ns)
+{
+	(void)env, (void)c;
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_lock_wait(at(self), at(lock), (uint32_t)flags, timeout_ns);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock_wait(at(self), at(lock), (uint32_t)flags, timeout_ns);
+	default: return pl_qspin_wide_lock_wait(at(self), at(lock), (uint32_t)flags, timeout_ns);
+	}
+}
+
+static jint kick(JNIEnv *env, jclass c, jlong self, jlong lock, jint layout)
+{
+	(void)env, (void)c;
+	return pl_qspin_kick(at(self), at(lock), (uint32_t)layout, 0);
+}
+
+static jboolean is_locked(JNIEnv *env, jclass c, jlong lock, jint layout)
+{
+	(void)env, (void)c;
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_is_locked(at(lock)) > 0;
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_is_locked(at(lock)) > 0;
+	default: return pl_qspin_wide_is_locked(at(lock)) > 0;
+	}
+}
+
+static jboolean is_contended(JNIEnv *env, jclass c, jlong lock, jint layout)
+{
+	(void)env, (void)c;
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_is_contended(at(lock)) > 0;
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_is_contended(at(lock)) > 0;
+	default: return pl_qspin_wide_is_contended(at(lock)) > 0;
+	}
+}
+
+#define METHOD(name, signature, function) {(char *)(name), (char *)(signature), (void *)(uintptr_t)(function)}
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
+{
+	static const JNINativeMethod methods[] = {
+		METHOD("wordTry", "(J)I", word_try),
+		METHOD("byteTry", "(J)I", byte_try),
+		METHOD("wideTry", "(J)I", wide_try),
+		METHOD("wordRelease", "(J)I", word_release),
+		METHOD("byteRelease", "(J)I", byte_release),
+		METHOD("wideRelease", "(J)I", wide_release),
+		METHOD("lockWait", "(JJIIJ)I", lock_wait),
+		METHOD("kick", "(JJI)I", kick),
+		METHOD("isLocked", "(JI)Z", is_locked),
+		METHOD("isContended", "(JI)Z", is_contended),
+	};
+	JNIEnv *env;
+	(void)reserved;
+	if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_10) != JNI_OK)
+		return JNI_ERR;
+	/* During JNI_OnLoad, FindClass asks the class loader that loads this library. Where it has no such class the library
+	 * was loaded for other reasons, and is of use without. */
+	jclass class = (*env)->FindClass(env, "io/panalock/internal/Jni");
+	if (!class) {
+		(*env)->ExceptionClear(env);
+		return JNI_VERSION_10;
+	}
+	jint failed = (*env)->RegisterNatives(env, class, methods, sizeof methods / sizeof *methods);
+	(*env)->DeleteLocalRef(env, class);
+	return failed ? JNI_ERR : JNI_VERSION_10; /* a NoSuchMethodError is pending: classes of another version */
+}
+
+#endif
+#endif
