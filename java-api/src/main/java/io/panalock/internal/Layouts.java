@@ -8,6 +8,7 @@ package io.panalock.internal;
 public final class Layouts {
     private Layouts() {}
 
+    public static final String VERSION = "0.1.0";
     public static final int LAYOUT_VERSION = 1;
     public static final int CACHE_LINE = 64;
     public static final int NESTING = 4;

@@ -81,12 +81,14 @@ public final class Parking {
         count.getAndDecrement();
     }
 
-    /** Unparks the thread registered for this node, if any. */
-    public void unpark(int nodeNumber) {
+    /** Unparks the thread registered for this node. False if there is none: it is not this class loader's. */
+    public boolean unpark(int nodeNumber) {
         Thread t = threads.getAcquire(nodeNumber);
-        if (t != null) {
-            LockSupport.unpark(t);
+        if (t == null) {
+            return false;
         }
+        LockSupport.unpark(t);
+        return true;
     }
 
     /** True while some thread is registered. */
