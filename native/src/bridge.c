@@ -11,27 +11,17 @@ static bool bad(const void *lock, size_t align) { return !lock || (uintptr_t)loc
 
 int pl_qspin_release(pl_qspinlock *lock)
 {
-	if (PL_UNLIKELY(bad(lock, _Alignof(pl_qspinlock))))
-		return -EINVAL;
-	return pl_q_must_kick(pl_sub_rel(&lock->word, PL_Q_LOCKED)); /* U1 */
+	return bad(lock, _Alignof(pl_qspinlock)) ? -EINVAL : pl_qspin_release_inline(lock);
 }
 
 int pl_qspin_byte_release(pl_qspinlock_byte *lock)
 {
-	if (PL_UNLIKELY(bad(lock, _Alignof(pl_qspinlock_byte))))
-		return -EINVAL;
-	return pl_q_must_kick(__atomic_fetch_sub((uint8_t *)(void *)&lock->word, (uint8_t)PL_Q_LOCKED, __ATOMIC_RELEASE)); /* U2 */
+	return bad(lock, _Alignof(pl_qspinlock_byte)) ? -EINVAL : pl_qspin_byte_release_inline(lock);
 }
 
 int pl_qspin_wide_release(pl_qspinlock_wide *lock)
 {
-	if (PL_UNLIKELY(bad(lock, _Alignof(pl_qspinlock_wide))))
-		return -EINVAL;
-	pl_store_rel(&lock->owner, 0); /* U3 */
-	pl_compiler_fence();
-	if (PL_UNLIKELY(pl_load_rlx(&pl_release_needs_fence)))
-		pl_fence();
-	return pl_q_must_kick(pl_load_rlx(&lock->queue)); /* U4 */
+	return bad(lock, _Alignof(pl_qspinlock_wide)) ? -EINVAL : pl_qspin_wide_release_inline(lock);
 }
 
 uint32_t *pl_domain_doorbell(pl_domain *domain)

@@ -5,7 +5,8 @@
 
 static bool cas64(uint64_t *p, uint64_t expected, uint64_t desired)
 {
-	return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, /* H1: pairs with itself */
+					   __ATOMIC_RELAXED);
 }
 
 static bool holds(const pl_thread *slot, uint64_t key)
@@ -22,7 +23,8 @@ pl_thread *pl_domain_holder(pl_domain *domain, const void *word)
 		return NULL;
 	uint64_t key = pl_key(domain, word);
 	for (uint32_t i = 1; i < domain->slots; i++)
-		if (pl_load_acq(&pl_slot(domain, i)->state) == PL_SLOT_USED && holds(pl_slot(domain, i), key))
+		if (pl_load_acq(&pl_slot(domain, i)->state) == PL_SLOT_USED && /* T3: acquire, pairs with T2 */
+		    holds(pl_slot(domain, i), key))
 			return pl_slot(domain, i);
 	return NULL;
 }
@@ -38,7 +40,7 @@ int pl_check_lock(pl_thread *self, const void *word)
 void pl_check_locked(pl_thread *self, const void *word)
 {
 	uint64_t key = pl_key(pl_thread_domain(self), word);
-	pl_add_ar(&self->held_count, 1);
+	pl_add_ar(&self->held_count, 1); /* H1: a counter, pairs with itself */
 	for (int i = 0; i < PL_HELD; i++)
 		if (cas64(&self->held[i], 0, key))
 			return;
@@ -55,6 +57,6 @@ int pl_check_unlock(pl_thread *self, const void *word)
 	}
 	if (!found && pl_load_rlx(&self->held_count) <= recorded)
 		return -EPERM;
-	pl_sub_rel(&self->held_count, 1);
+	pl_sub_rel(&self->held_count, 1); /* H1 */
 	return 0;
 }

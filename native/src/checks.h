@@ -11,7 +11,7 @@
 /* True if calls with this slot are to be checked. */
 static inline bool pl_checked(const pl_thread *self)
 {
-	return PL_UNLIKELY(pl_checks_wanted) && self && self->index &&
+	return PL_UNLIKELY(__atomic_load_n(&pl_checks_wanted, __ATOMIC_RELAXED)) && self && self->index &&
 	       pl_thread_domain((pl_thread *)(uintptr_t)self)->flags & PL_DOMAIN_CHECKS;
 }
 

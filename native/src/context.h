@@ -17,13 +17,13 @@ static inline int pl_context_enter(pl_thread *self)
 	if (level >= PL_NESTING)
 		return -ENOSPC;
 	pl_store_rlx(&self->depth, level + 1);
-	pl_compiler_fence(); /* C1: a handler must see the level taken before we touch its node */
+	pl_compiler_fence(); /* C1: compiler fence: a handler sees the level taken before we touch its node; pairs with C2 */
 	return (int)level;
 }
 
 static inline void pl_context_leave(pl_thread *self, uint32_t level)
 {
-	pl_compiler_fence(); /* C2: as C1, on the way out */
+	pl_compiler_fence(); /* C2: compiler fence: a handler sees the level free only after our last touch; pairs with C1 */
 	pl_store_rlx(&self->depth, level);
 }
 

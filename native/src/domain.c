@@ -23,19 +23,19 @@ _Static_assert((PL_MAX_SLOTS * PL_NESTING) < 1 << (32 - PL_Q_BYTE_TAIL_SHIFT), "
 /* What this process knows of a domain that it has open. Entries are never freed, only reused: look-ups take no lock. */
 typedef struct mapping {
 	struct mapping *next;
-	pl_domain *domain; /* null: entry free. M1: release when opened, pairs with M2 */
+	pl_domain *domain; /* null: entry free; M1: release when opened, pairs with M2 */
 	uint32_t process;
 	bool owned; /* to be unmapped by pl_domain_close() */
 } mapping;
 
 typedef struct region {
-	pl_domain *domain; /* null: free. M3: release when attached, pairs with M4 */
+	pl_domain *domain; /* null: free; M3: release when attached, pairs with M4 */
 	uintptr_t base;
 	uint64_t bytes;
 	uint32_t number;
 } region;
 
-static mapping *mappings; /* M1 covers the head too */
+static mapping *mappings; /* also M1 */
 static region regions[PL_REGIONS];
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER; /* guards changes of the two tables */
 bool pl_checks_wanted;
@@ -71,7 +71,7 @@ uint64_t pl_key(pl_domain *domain, const void *word)
 		return PL_KEY_LOCAL | address;
 	for (int i = 0; i < PL_REGIONS; i++) {
 		region *r = &regions[i];
-		if (__atomic_load_n(&r->domain, __ATOMIC_ACQUIRE) == domain && address - r->base < r->bytes) /* M4: pairs with M3 */
+		if (__atomic_load_n(&r->domain, __ATOMIC_ACQUIRE) == domain && address - r->base < r->bytes) /* M4: acquire, pairs with M3 */
 			return (uint64_t)r->number << PL_KEY_REGION_SHIFT | (address - r->base);
 	}
 	return PL_KEY_LOCAL | (uint64_t)pl_domain_process(domain) << PL_KEY_REGION_SHIFT | address;
@@ -128,7 +128,7 @@ uint64_t pl_domain_size(const pl_domain_options *options)
 /* A header that another process wrote is believed only if it is exactly what plan() would have written. */
 static int validate(const pl_domain *d, uint64_t bytes)
 {
-	if (bytes < sizeof *d || __atomic_load_n(&d->magic_lo, __ATOMIC_ACQUIRE) != PL_MAGIC_LO || /* D2: pairs with D1 */
+	if (bytes < sizeof *d || __atomic_load_n(&d->magic_lo, __ATOMIC_ACQUIRE) != PL_MAGIC_LO || /* D2: acquire, pairs with D1 */
 	    d->magic_hi != PL_MAGIC_HI)
 		return -EBADMSG;
 	if (d->layout_version != PL_LAYOUT_VERSION)
@@ -155,7 +155,7 @@ static int claim_process(pl_domain *d, uint32_t *index)
 		uint32_t old = pl_load_rlx(&p->pid);
 		if (old && old != pid && pl_os_incarnation(old) == pl_load64_rlx(&p->incarnation))
 			continue; /* alive */
-		if (pl_cas_acq(&p->pid, old, pid)) {
+		if (pl_cas_acq(&p->pid, old, pid)) { /* M7: acquire, pairs with M8 */
 			pl_store64_rlx(&p->incarnation, incarnation);
 			*index = i;
 			return 0;
@@ -371,8 +371,8 @@ static uint32_t *pool_word(pl_domain *d, uint32_t i)
 /* Poison as a locked lock of any layout: WORD and BYTE see it in the first word, WIDE in both. */
 static void poison_word(uint32_t *word)
 {
-	pl_or_ar(&word[1], PL_Q_POISON);
-	pl_or_ar(&word[0], PL_Q_POISON);
+	pl_or_ar(&word[1], PL_Q_POISON); /* Z1: acquire and release, pairs with L1, L2 */
+	pl_or_ar(&word[0], PL_Q_POISON); /* Z1 */
 }
 
 static void wake_all_sleepers(pl_domain *d)
@@ -380,7 +380,7 @@ static void wake_all_sleepers(pl_domain *d)
 	for (uint32_t n = 1; n <= d->slots * PL_NESTING; n++) {
 		pl_node *node = pl_node_at(d, n);
 		uint32_t was = pl_load_rlx(&node->state);
-		if ((was == PL_NODE_SLEEPING || was == PL_NODE_PARKED) && pl_cas_ar(&node->state, was, PL_NODE_REARM))
+		if ((was == PL_NODE_SLEEPING || was == PL_NODE_PARKED) && pl_cas_ar(&node->state, was, PL_NODE_REARM)) /* S3 */
 			pl_node_wake(d, n, was);
 	}
 }
@@ -389,7 +389,7 @@ int pl_domain_poison(pl_domain *domain)
 {
 	if (!pl_is_domain(domain))
 		return -EINVAL;
-	if (pl_swap_ar(&domain->closed, 1))
+	if (pl_swap_ar(&domain->closed, 1)) /* Z2: pairs with itself: the first closer poisons */
 		return 0;
 	for (uint32_t i = 0; i < domain->pool_locks; i++)
 		poison_word(pool_word(domain, i));
@@ -412,9 +412,9 @@ int pl_domain_close(pl_domain *domain)
 	}
 	for (int i = 0; i < PL_REGIONS; i++)
 		if (regions[i].domain == domain)
-			__atomic_store_n(&regions[i].domain, NULL, __ATOMIC_RELEASE);
-	pl_store_rel(&domain->processes[m->process].pid, 0);
-	__atomic_store_n(&m->domain, NULL, __ATOMIC_RELEASE);
+			__atomic_store_n(&regions[i].domain, NULL, __ATOMIC_RELEASE); /* M3 */
+	pl_store_rel(&domain->processes[m->process].pid, 0); /* M8: release, pairs with M7 */
+	__atomic_store_n(&m->domain, NULL, __ATOMIC_RELEASE); /* M1 */
 	pthread_mutex_unlock(&registry);
 	if (!(domain->flags & PL_DOMAIN_SHARED))
 		pl_domain_poison(domain);
@@ -433,7 +433,7 @@ pl_domain *pl_domain_default(void)
 	pl_domain *made, *none = NULL;
 	if (pl_domain_create(&o, &made))
 		return NULL;
-	if (__atomic_compare_exchange_n(&default_domain, &none, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) /* M5 */
+	if (__atomic_compare_exchange_n(&default_domain, &none, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) /* M5: release, pairs with M6 */
 		return made;
 	pl_domain_close(made); /* another thread was faster */
 	return none;
@@ -460,7 +460,7 @@ int pl_domain_pool_take(pl_domain *domain, void **word)
 	for (uint32_t n = 0; n < domain->pool_locks; n++) {
 		uint32_t i = (start + n) % domain->pool_locks, bit = 1u << i % 32;
 		uint32_t *group = &bitmap(domain)[i / 32];
-		if (pl_load_rlx(group) & bit || pl_or_ar(group, bit) & bit) /* acquire, pairs with the give's release */
+		if (pl_load_rlx(group) & bit || pl_or_ar(group, bit) & bit) /* O1: acquire, pairs with O2 */
 			continue;
 		pl_store_rlx(&domain->pool_hint, (i + 1) % domain->pool_locks);
 		*word = pool_word(domain, i);
@@ -480,9 +480,9 @@ int pl_domain_pool_give(pl_domain *domain, void *word)
 	uint32_t *w = word, *group = &bitmap(domain)[i / 32];
 	if (!(pl_load_rlx(group) & bit))
 		return -EINVAL;
-	if ((pl_load_acq(&w[0]) | pl_load_acq(&w[1])) & ~PL_Q_POISON)
+	if ((pl_load_acq(&w[0]) | pl_load_acq(&w[1])) & ~PL_Q_POISON) /* O3: acquire, pairs with U1, U2, U3 */
 		return -EBUSY;
-	return pl_and_ar(group, ~bit) & bit ? 0 : -EINVAL;
+	return pl_and_ar(group, ~bit) & bit ? 0 : -EINVAL; /* O2: release, pairs with O1 */
 }
 
 /* ---- regions ---- */
@@ -522,7 +522,7 @@ int pl_domain_detach(pl_domain *domain, void *base)
 	pthread_mutex_lock(&registry);
 	for (int i = 0; i < PL_REGIONS; i++)
 		if (regions[i].domain == domain && regions[i].base == (uintptr_t)base) {
-			__atomic_store_n(&regions[i].domain, NULL, __ATOMIC_RELEASE);
+			__atomic_store_n(&regions[i].domain, NULL, __ATOMIC_RELEASE); /* M3 */
 			err = 0;
 		}
 	pthread_mutex_unlock(&registry);
@@ -535,7 +535,7 @@ void pl_node_wake(pl_domain *domain, uint32_t number, uint32_t was)
 		pl_futex_wake(&pl_node_at(domain, number)->state, 1, pl_futex_flags(domain));
 	} else if (was == PL_NODE_PARKED) {
 		uint32_t *bell = &domain->processes[pl_node_slot(domain, number)->process % PL_PROCESSES].doorbell;
-		pl_add_ar(bell, 1);
+		pl_add_ar(bell, 1); /* S4: release, the node's new state before the ring; pairs with S2 */
 		pl_futex_wake(bell, UINT32_MAX, pl_futex_flags(domain));
 	}
 }

@@ -57,7 +57,7 @@ void pl_line_insert(pl_line_guard *guard, uint32_t number)
 		line->head = number;
 	if (pl_line_find(guard, 0, node->key) == number)
 		node->kind |= PL_NODE_WATCH;
-	pl_store_rel(&node->state, PL_NODE_SLEEPING);
+	pl_store_rel(&node->state, PL_NODE_SLEEPING); /* S5: release, pairs with S3 */
 }
 
 void pl_line_remove(pl_line_guard *guard, uint32_t number)
@@ -102,7 +102,7 @@ uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t *was)
 	*was = pl_load_rlx(&node->state);
 	if (*was != PL_NODE_SLEEPING && *was != PL_NODE_PARKED)
 		return 0; /* awake anyway */
-	return pl_cas_ar(&node->state, *was, PL_NODE_REARM) ? number : 0;
+	return pl_cas_ar(&node->state, *was, PL_NODE_REARM) ? number : 0; /* S3: acquire and release, pairs with S2, S5 */
 }
 
 uint32_t pl_node_sleep(pl_domain *domain, pl_node *node, uint64_t until)

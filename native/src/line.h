@@ -43,7 +43,7 @@ uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t *was);
 
 static inline bool pl_node_in_line(const pl_node *node)
 {
-	uint32_t s = pl_load_acq(&node->state);
+	uint32_t s = pl_load_acq(&node->state); /* S2 */
 	return s != PL_NODE_IDLE && s != PL_NODE_CHOSEN;
 }
 

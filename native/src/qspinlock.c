@@ -35,7 +35,7 @@
 enum {
 	look_ns = 100,           /* distance of two looks at a word that others are busy with */
 	brief_looks = 6,         /* looks of a newcomer before it stands by or parks */
-	confirm_looks = 4,       /* looks in a row that must find a hot lock free before it counts as idle */
+	confirm_looks = 8,       /* looks in a row that must find a hot lock free before it counts as idle */
 	sparse_ns = 16000,       /* longest distance of looks while standing by */
 	spin_gap_ns = 800,       /* the same under SPIN */
 	hopeless_ns = 100000,    /* standing by, always found held: park */
@@ -67,6 +67,16 @@ INLINE uint32_t bits(view v)
 INLINE int tail_shift(view v) { return v.layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_SHIFT : PL_Q_TAIL_SHIFT; }
 INLINE uint32_t tail_of(view v, uint32_t seen) { return seen >> tail_shift(v); }
 
+/* Both return the word before; one word's modification order decides who sees whom. */
+INLINE uint32_t set_bits(view v, uint32_t some)
+{
+	return pl_or_ar(v.queue, some); /* B1: acquire and release, pairs with B2, L2, U4 */
+}
+INLINE uint32_t clear_bits(view v, uint32_t some)
+{
+	return pl_and_ar(v.queue, ~some); /* B2: acquire and release, pairs with B1, L2, U4 */
+}
+
 /* Takes a lock seen free, clearing @clear on the way. True when it is ours. */
 INLINE bool take(view v, uint32_t seen, uint32_t clear)
 {
@@ -75,14 +85,14 @@ INLINE bool take(view v, uint32_t seen, uint32_t clear)
 	if (!pl_cas_acq(v.owner, 0, PL_Q_LOCKED)) /* L2: acquire, pairs with U3 */
 		return false;
 	if (clear)
-		pl_and_ar(v.queue, ~clear);
+		clear_bits(v, clear);
 	return true;
 }
 
 /* Reserves the lock: true if PENDING is ours now. */
 INLINE bool reserve(view v)
 {
-	return !(pl_or_ar(v.queue, PL_Q_PENDING) & PL_Q_PENDING); /* R1: acquire; taking still needs L2 */
+	return !(set_bits(v, PL_Q_PENDING) & PL_Q_PENDING);
 }
 
 /* ---- one wait ---- */
@@ -136,7 +146,7 @@ INLINE bool may_take(view v, wait *w, uint32_t seen, uint64_t now)
 	if (!w->lying)
 		w->lying = now;
 	else if (now - w->lying >= PL_RESERVATION_NS)
-		pl_and_ar(v.queue, ~PL_Q_PENDING);
+		clear_bits(v, PL_Q_PENDING);
 	return false;
 }
 
@@ -213,7 +223,7 @@ INLINE void leave_line(view v, wait *w, pl_line_guard *guard, uint32_t *watch, u
 	pl_line_remove(guard, w->number);
 	pl_store_rlx(&w->node->state, PL_NODE_IDLE);
 	if (!pl_line_find(guard, 0, w->key))
-		pl_and_ar(v.queue, ~PL_Q_PARKED);
+		clear_bits(v, PL_Q_PARKED);
 	else
 		*watch = pl_line_new_watch(guard, w->key, watch_was);
 }
@@ -230,7 +240,7 @@ INLINE bool withdraw(view v, wait *w, bool promote)
 	bool in_line = pl_node_in_line(w->node);
 	if (in_line) {
 		if (promote)
-			pl_or_ar(v.queue, PL_Q_STANDBY);
+			set_bits(v, PL_Q_STANDBY);
 		leave_line(v, w, &guard, &watch, &watch_was);
 	} else {
 		pl_store_rlx(&w->node->state, PL_NODE_IDLE);
@@ -249,9 +259,9 @@ INLINE int park(view v, wait *w)
 	pl_line_lock(&guard, w->self, pl_line_of(w->domain, w->key));
 	w->node->kind = w->reserved ? PL_NODE_RESERVED : 0;
 	pl_line_insert(&guard, w->number);
-	pl_or_ar(v.queue, PL_Q_PARKED); /* P1: set before the look below; pairs with the look of U1, U2, U4 */
+	set_bits(v, PL_Q_PARKED); /* P1: set before the look below; pairs with U1, U2, U4 */
 	if (w->standby)
-		pl_and_ar(v.queue, ~PL_Q_STANDBY);
+		clear_bits(v, PL_Q_STANDBY);
 	w->standby = false;
 	pl_line_unlock(&guard);
 
@@ -310,12 +320,12 @@ INLINE int kick(pl_thread *self, view v, bool doorbell)
 	uint32_t number = next_in_line(&guard, key);
 	/* A waiter in the line is what keeps the lock's memory alive: without one it must not be touched any more. */
 	if (number) {
-		if (pl_or_ar(v.queue, PL_Q_STANDBY) & PL_Q_STANDBY) {
+		if (set_bits(v, PL_Q_STANDBY) & PL_Q_STANDBY) {
 			number = 0; /* another release was faster */
 		} else {
 			was = pl_line_choose(&guard, number);
 			if (!pl_line_find(&guard, 0, key))
-				pl_and_ar(v.queue, ~PL_Q_PARKED);
+				clear_bits(v, PL_Q_PARKED);
 			else
 				watch = pl_line_new_watch(&guard, key, &watch_was);
 		}
@@ -344,9 +354,9 @@ INLINE void give_up(view v, wait *w)
 	uint32_t mine = my_bits(w);
 	if (!mine)
 		return;
-	pl_and_ar(v.queue, ~mine);
+	clear_bits(v, mine);
 	if (v.layout == PL_LAYOUT_WIDE)
-		pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* P2: as P1; pairs with U4 */
+		pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* P2: as P1, pairs with U1, U2, U4 */
 	uint32_t seen = bits(v);
 	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && pl_q_must_kick(seen))
 		kick(w->self, v, true);
@@ -368,7 +378,7 @@ INLINE int wait_parking(view v, wait *w)
 		uint32_t seen = bits(v);
 		/* Nobody stands by and nobody sleeps before us: we stand by. */
 		if (!w->standby && !(seen & (PL_Q_STANDBY | PL_Q_PARKED)))
-			w->standby = !(pl_or_ar(v.queue, PL_Q_STANDBY) & PL_Q_STANDBY);
+			w->standby = !(set_bits(v, PL_Q_STANDBY) & PL_Q_STANDBY);
 		int result = w->standby ? compete(v, w) : SLEEP;
 		if (result == SLEEP)
 			result = park(v, w);
@@ -395,7 +405,7 @@ INLINE int wait_beside(view v, wait *w)
 /* Makes us the tail: the old tail's node number, or -1 after too many lost compare-and-swaps (bug row 4: bounded). */
 INLINE int64_t swap_tail(view v, uint32_t number)
 {
-	if (v.layout == PL_LAYOUT_BYTE) /* Q1: release, pairs with Q2's successor reading our node */
+	if (v.layout == PL_LAYOUT_BYTE) /* Q1: acquire and release, pairs with itself (the next tail) */
 		return __atomic_exchange_n((uint16_t *)(void *)v.queue + 1, (uint16_t)number, __ATOMIC_ACQ_REL);
 	uint32_t low = (1u << PL_Q_TAIL_SHIFT) - 1;
 	for (int i = 0; i < tail_tries; i++) {
@@ -413,7 +423,7 @@ INLINE bool leave_queue(view v, uint32_t number)
 	for (;;) {
 		uint32_t seen = pl_load_rlx(v.queue);
 		bool last = tail_of(v, seen) == number;
-		if (pl_cas_ar(v.queue, seen, seen & ~PL_Q_PENDING & (last ? low : UINT32_MAX))) /* Q6: pairs with Q1 */
+		if (pl_cas_ar(v.queue, seen, seen & ~PL_Q_PENDING & (last ? low : UINT32_MAX))) /* Q6: release, pairs with B1 and Q1 */
 			return last;
 	}
 }
@@ -443,14 +453,14 @@ INLINE int wait_spinning(view v, wait *w)
 	if ((seen & ~(PL_Q_PARKED | PL_Q_STANDBY)) == PL_Q_PENDING) /* being handed over: look once more, not for ever */
 		seen = pl_os_watch(v.queue, seen, look_ns);
 	if (!(seen & PL_Q_PENDING) && !tail_of(v, seen)) {
-		uint32_t old = pl_or_ar(v.queue, PL_Q_PENDING); /* R1 */
+		uint32_t old = set_bits(v, PL_Q_PENDING);
 		if (!(old & PL_Q_PENDING) && !tail_of(v, old)) {
 			int result = take_reserved(v);
-			pl_and_ar(v.queue, ~PL_Q_PENDING);
+			clear_bits(v, PL_Q_PENDING);
 			return result;
 		}
 		if (!(old & PL_Q_PENDING))
-			pl_and_ar(v.queue, ~PL_Q_PENDING); /* others queue already: we set it, so we undo it */
+			clear_bits(v, PL_Q_PENDING); /* others queue already: we set it, so we undo it */
 	}
 
 	pl_node *node = w->node;
@@ -463,7 +473,7 @@ INLINE int wait_spinning(view v, wait *w)
 	if (before < 0)
 		return wait_beside(v, w);
 	if (before) {
-		/* Q2: release: our node's initialisation goes before the link (bug rows 1, 2); pairs with Q4 */
+		/* Q2: release, our node's initialisation before the link (bug rows 1, 2); pairs with Q4 */
 		pl_store_rel(&pl_node_at(w->domain, (uint32_t)before)->next, w->number);
 		while (!pl_load_acq(&node->locked)) { /* Q3: acquire, pairs with Q5 */
 			if (!pl_os_watch(&node->locked, 0, sparse_ns))

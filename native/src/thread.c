@@ -231,7 +231,7 @@ int pl_thread_interrupt(pl_thread *thread)
 	for (uint32_t level = 0; level < PL_NESTING; level++) {
 		pl_node *node = &thread->nodes[level];
 		uint32_t was = pl_load_rlx(&node->state);
-		if ((was == PL_NODE_SLEEPING || was == PL_NODE_PARKED) && pl_cas_ar(&node->state, was, PL_NODE_INTERRUPTED))
+		if ((was == PL_NODE_SLEEPING || was == PL_NODE_PARKED) && pl_cas_ar(&node->state, was, PL_NODE_INTERRUPTED)) /* S3 */
 			pl_node_wake(domain, pl_node_number(thread, level), was);
 	}
 	return 0;
@@ -241,5 +241,5 @@ int pl_thread_clear_interrupt(pl_thread *thread)
 {
 	if (!thread)
 		return -EINVAL;
-	return pl_load_rlx(&thread->interrupted) && pl_swap_ar(&thread->interrupted, 0);
+	return pl_load_rlx(&thread->interrupted) && pl_swap_ar(&thread->interrupted, 0); /* I2 */
 }

@@ -37,14 +37,14 @@ int pl_waitq_enter(pl_thread *self, pl_waitq *queue, uint32_t flags)
 	pl_line_lock(&guard, self, queue);
 	pl_line_insert(&guard, pl_node_number(self, (uint32_t)level));
 	pl_line_unlock(&guard);
-	pl_fence(); /* W1: the insertion before the caller's look at its condition; pairs with W2 */
+	pl_fence(); /* W1: full fence, the insertion before the caller's look at its condition; pairs with W2 */
 	return level;
 }
 
-/* True once if an interruption was pending; I2: seq_cst, pairs with I1. */
+/* True once if an interruption was pending; I2: seq_cst, pairs with I1 */
 static bool interrupted(pl_thread *self)
 {
-	return pl_load_rlx(&self->interrupted) && __atomic_exchange_n(&self->interrupted, 0, __ATOMIC_SEQ_CST);
+	return pl_load_rlx(&self->interrupted) && __atomic_exchange_n(&self->interrupted, 0, __ATOMIC_SEQ_CST); /* I2 */
 }
 
 int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t timeout_ns, uint32_t flags)
@@ -133,7 +133,7 @@ int pl_waitq_wake(pl_thread *self, pl_waitq *queue, int exclusive)
 {
 	if (bad(self, queue) || exclusive < 0)
 		return -EINVAL;
-	pl_fence(); /* W2: the caller's change of its condition before the look at the line; pairs with W1 */
+	pl_fence(); /* W2: full fence, the caller's change of its condition before the look at the line; pairs with W1 */
 	if (!pl_load_rlx(&queue->head))
 		return 0;
 	return wake(self, queue, exclusive);

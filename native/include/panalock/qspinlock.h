@@ -186,32 +186,47 @@ static inline int pl_qspin_wide_lock_inline(pl_thread *self, pl_qspinlock_wide *
 	return PL_LIKELY(pl_qspin_wide_trylock_inline(lock)) ? 0 : pl_qspin_wide_lock_slow(self, lock);
 }
 
+/* Releases without waking: true when the caller must call pl_qspin_kick() next. */
+static inline bool pl_qspin_release_inline(pl_qspinlock *lock)
+{
+	/* U1: release, pairs with L1, L2; one word, so no fence towards P1 is needed; pairs with P1, P2 */
+	return pl_q_must_kick(pl_sub_rel(&lock->word, PL_Q_LOCKED));
+}
+
+static inline bool pl_qspin_byte_release_inline(pl_qspinlock_byte *lock)
+{
+	/* U2: release, pairs with L1, L2; the byte holds every bit that decides about a kick; pairs with P1, P2 */
+	return pl_q_must_kick(__atomic_fetch_sub((uint8_t *)(void *)&lock->word, (uint8_t)PL_Q_LOCKED, __ATOMIC_RELEASE));
+}
+
+static inline bool pl_qspin_wide_release_inline(pl_qspinlock_wide *lock)
+{
+	pl_store_rel(&lock->owner, 0); /* U3: release, pairs with L1, L2 */
+	/* Store `owner`, then load `queue`: the parking side orders this for us with a heavy fence (P1), so that the
+	 * compiler is all we must hold back, unless the process has no membarrier. */
+	pl_compiler_fence();
+	if (PL_UNLIKELY(pl_load_rlx(&pl_release_needs_fence)))
+		pl_fence(); /* U5: full fence, pairs with P3 */
+	return pl_q_must_kick(pl_load_rlx(&lock->queue)); /* U4: relaxed load behind U3, pairs with P1, P2 */
+}
+
 static inline int pl_qspin_unlock_inline(pl_thread *self, pl_qspinlock *lock)
 {
-	uint32_t left = pl_sub_rel(&lock->word, PL_Q_LOCKED); /* U1: release, pairs with L1; one word, so no fence for P1 */
-	if (PL_UNLIKELY(pl_q_must_kick(left)))
+	if (PL_UNLIKELY(pl_qspin_release_inline(lock)))
 		pl_qspin_kick(self, lock, PL_LAYOUT_WORD, 1);
 	return 0;
 }
 
 static inline int pl_qspin_byte_unlock_inline(pl_thread *self, pl_qspinlock_byte *lock)
 {
-	/* U2: release, pairs with L1; the byte holds every bit that decides about a kick, so no fence for P1 */
-	uint8_t left = __atomic_fetch_sub((uint8_t *)(void *)&lock->word, (uint8_t)PL_Q_LOCKED, __ATOMIC_RELEASE);
-	if (PL_UNLIKELY(pl_q_must_kick(left)))
+	if (PL_UNLIKELY(pl_qspin_byte_release_inline(lock)))
 		pl_qspin_kick(self, lock, PL_LAYOUT_BYTE, 1);
 	return 0;
 }
 
 static inline int pl_qspin_wide_unlock_inline(pl_thread *self, pl_qspinlock_wide *lock)
 {
-	pl_store_rel(&lock->owner, 0); /* U3: release, pairs with L1 */
-	/* Store `owner`, then load `queue`: the parking side orders this for us with a heavy fence (P1), so that the
-	 * compiler is all we must hold back, unless the process has no membarrier. */
-	pl_compiler_fence();
-	if (PL_UNLIKELY(pl_load_rlx(&pl_release_needs_fence)))
-		pl_fence();
-	if (PL_UNLIKELY(pl_q_must_kick(pl_load_rlx(&lock->queue)))) /* U4: pairs with P1 */
+	if (PL_UNLIKELY(pl_qspin_wide_release_inline(lock)))
 		pl_qspin_kick(self, lock, PL_LAYOUT_WIDE, 1);
 	return 0;
 }

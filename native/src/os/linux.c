@@ -68,7 +68,7 @@ void pl_os_register_fences(void)
 void pl_os_heavy_fence(bool shared)
 {
 	if (membarrier(shared ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
-		pl_fence(); /* refused: then releases are fully fenced, see pl_release_needs_fence */
+		pl_fence(); /* P3: full fence, pairs with U5; refused: then releases are fully fenced */
 }
 
 uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns)
