@@ -133,7 +133,7 @@ static int validate(const pl_domain *d, uint64_t bytes)
 		return -EBADMSG;
 	if (d->layout_version != PL_LAYOUT_VERSION)
 		return -EPROTO;
-	pl_domain_options given = {d->slots, d->pool_locks, d->flags & PL_DOMAIN_CHECKS}, o;
+	pl_domain_options given = {d->slots, d->pool_locks, d->flags & ~(uint32_t)PL_DOMAIN_SHARED}, o;
 	pl_domain expected;
 	if (!d->slots || !d->pool_locks || !resolve(&given, &o))
 		return -EBADMSG;
@@ -146,17 +146,28 @@ static int validate(const pl_domain *d, uint64_t bytes)
 
 /* ---- opening and closing ---- */
 
+/* With this bit the pid claims the entry but has not written its incarnation yet. */
+#define CLAIMING 0x80000000u
+
+static bool process_alive(const pl_process *p, uint32_t pid)
+{
+	uint64_t incarnation = pl_os_incarnation(pid & ~CLAIMING);
+	return incarnation && (pid & CLAIMING || incarnation == pl_load64_rlx(&p->incarnation));
+}
+
+/* A process that opens a domain twice has two entries: closing one mapping says nothing about the other's slots. */
 static int claim_process(pl_domain *d, uint32_t *index)
 {
 	uint32_t pid = pl_os_pid();
 	uint64_t incarnation = pl_os_incarnation(pid);
 	for (uint32_t i = 0; i < PL_PROCESSES; i++) {
 		pl_process *p = &d->processes[i];
-		uint32_t old = pl_load_rlx(&p->pid);
-		if (old && old != pid && pl_os_incarnation(old) == pl_load64_rlx(&p->incarnation))
-			continue; /* alive */
-		if (pl_cas_acq(&p->pid, old, pid)) { /* M7: acquire, pairs with M8 */
+		uint32_t old = pl_load_acq(&p->pid); /* M7: acquire, pairs with M8 */
+		if (old && process_alive(p, old))
+			continue;
+		if (pl_cas_acq(&p->pid, old, pid | CLAIMING)) { /* M7: acquire, pairs with M8 */
 			pl_store64_rlx(&p->incarnation, incarnation);
+			pl_store_rel(&p->pid, pid); /* M8: release, pairs with M7 */
 			*index = i;
 			return 0;
 		}
@@ -169,12 +180,13 @@ static int enlist(pl_domain *d, bool owned)
 	uint32_t process;
 	pthread_mutex_lock(&registry);
 	mapping *m = mapping_of(d);
-	if (m) { /* opened again at the same place (pl_domain_open_at) */
+	if (m && pl_load_rlx(&d->processes[m->process].pid) == pl_os_pid()) { /* opened again (pl_domain_open_at) */
 		pthread_mutex_unlock(&registry);
 		return 0;
 	}
 	int err = claim_process(d, &process);
-	m = err ? NULL : mapping_of(NULL);
+	if (!err && !m) /* else the caller had a domain at this place before and has unmapped it */
+		m = mapping_of(NULL);
 	if (!err && !m) {
 		m = calloc(1, sizeof *m);
 		if (!m)
@@ -188,7 +200,7 @@ static int enlist(pl_domain *d, bool owned)
 		m->process = process;
 		m->owned = owned;
 		if (d->flags & PL_DOMAIN_CHECKS)
-			pl_checks_wanted = true;
+			__atomic_store_n(&pl_checks_wanted, true, __ATOMIC_RELAXED);
 		__atomic_store_n(&m->domain, d, __ATOMIC_RELEASE); /* M1 */
 	}
 	pthread_mutex_unlock(&registry);
@@ -214,6 +226,9 @@ static void format(pl_domain *d, const pl_domain_options *o, uint32_t flags)
 	__atomic_store_n(&d->magic_lo, PL_MAGIC_LO, __ATOMIC_RELEASE); /* D1: release, pairs with D2 */
 }
 
+/* True for a domain of any layout version: it is not to be overwritten. */
+static bool holds_domain(const pl_domain *d) { return d->magic_lo == PL_MAGIC_LO && d->magic_hi == PL_MAGIC_HI; }
+
 int pl_domain_create_at(void *memory, uint64_t bytes, const pl_domain_options *options, uint32_t flags, pl_domain **out)
 {
 	pl_domain_options o;
@@ -222,7 +237,7 @@ int pl_domain_create_at(void *memory, uint64_t bytes, const pl_domain_options *o
 	if (bytes < pl_domain_size(&o))
 		return -EINVAL;
 	pl_domain *d = memory;
-	if (pl_is_domain(d))
+	if (holds_domain(d))
 		return -EEXIST;
 	memset(memory, 0, pl_domain_size(&o));
 	format(d, &o, flags);
@@ -246,6 +261,7 @@ int pl_domain_open_at(void *memory, uint64_t bytes, pl_domain **out)
 
 int pl_domain_create(const pl_domain_options *options, pl_domain **out)
 {
+	PL_KEEP_ERRNO;
 	pl_domain_options o;
 	if (!out || !resolve(options, &o))
 		return -EINVAL;
@@ -280,6 +296,7 @@ static int map_shared(int fd, uint64_t bytes, void **memory)
 
 int pl_domain_create_fd(int fd, const pl_domain_options *options, pl_domain **out)
 {
+	PL_KEEP_ERRNO;
 	pl_domain_options o;
 	uint64_t present, bytes;
 	void *memory;
@@ -294,7 +311,7 @@ int pl_domain_create_fd(int fd, const pl_domain_options *options, pl_domain **ou
 	err = map_shared(fd, bytes, &memory);
 	if (err)
 		return err;
-	if (pl_is_domain(memory))
+	if (holds_domain(memory))
 		err = -EEXIST;
 	if (!err) {
 		memset(memory, 0, bytes);
@@ -310,6 +327,7 @@ int pl_domain_create_fd(int fd, const pl_domain_options *options, pl_domain **ou
 
 int pl_domain_open_fd(int fd, pl_domain **out)
 {
+	PL_KEEP_ERRNO;
 	uint64_t bytes;
 	void *memory;
 	if (!out)
@@ -339,6 +357,7 @@ int pl_domain_open_fd(int fd, pl_domain **out)
 
 int pl_domain_create_path(const char *path, const pl_domain_options *options, pl_domain **out)
 {
+	PL_KEEP_ERRNO;
 	if (!path || !out || !pl_domain_size(options))
 		return -EINVAL;
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
@@ -353,6 +372,7 @@ int pl_domain_create_path(const char *path, const pl_domain_options *options, pl
 
 int pl_domain_open_path(const char *path, pl_domain **out)
 {
+	PL_KEEP_ERRNO;
 	if (!path || !out)
 		return -EINVAL;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -402,10 +422,10 @@ static uint32_t default_checks; /* 1: the default domain is to be made with chec
 
 int pl_domain_close(pl_domain *domain)
 {
-	if (!pl_is_domain(domain) || domain == __atomic_load_n(&default_domain, __ATOMIC_RELAXED))
+	if (!domain || domain == __atomic_load_n(&default_domain, __ATOMIC_RELAXED))
 		return -EINVAL;
 	pthread_mutex_lock(&registry);
-	mapping *m = mapping_of(domain);
+	mapping *m = mapping_of(domain); /* before any look at memory that may not be there any more */
 	if (!m || !m->owned) {
 		pthread_mutex_unlock(&registry);
 		return -EINVAL;

@@ -40,7 +40,11 @@ static uint64_t time_relaxes(uint32_t count)
 	return pl_os_now() - start;
 }
 
-static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
+static long membarrier(int command)
+{
+	PL_KEEP_ERRNO;
+	return syscall(SYS_membarrier, command, 0, 0);
+}
 
 /* Runs when the library is loaded. */
 __attribute__((constructor)) static void os_init(void)
@@ -83,6 +87,7 @@ uint32_t pl_os_tid(void) { return (uint32_t)syscall(SYS_gettid); }
 
 uint64_t pl_os_incarnation(uint32_t pid)
 {
+	PL_KEEP_ERRNO;
 	char path[32], text[512];
 	snprintf(path, sizeof path, "/proc/%u/stat", pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -107,6 +112,7 @@ uint64_t pl_os_incarnation(uint32_t pid)
 
 bool pl_os_thread_alive(uint32_t pid, uint32_t tid)
 {
+	PL_KEEP_ERRNO;
 	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
 }
 

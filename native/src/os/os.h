@@ -3,6 +3,7 @@
 #ifndef PL_OS_H
 #define PL_OS_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,10 @@ uint32_t pl_os_tid(void);
 /* Start time of a process in clock ticks since boot; 0 when there is no such process (a zombie counts as none). */
 uint64_t pl_os_incarnation(uint32_t pid);
 bool pl_os_thread_alive(uint32_t pid, uint32_t tid);
+
+/* At the top of a function: errno is what it was when the function returns. */
+#define PL_KEEP_ERRNO __attribute__((cleanup(pl_os_restore_errno))) const int errno_before = errno
+static inline void pl_os_restore_errno(const int *before) { errno = *before; }
 
 /* Lets another runnable thread have this CPU. */
 void pl_os_yield(void);
