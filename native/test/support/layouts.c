@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exported functions, chosen by layout. */
+#define PL_NO_INLINE
+#include "support.h"
+
+const char *const layout_names[layouts] = {"WORD", "BYTE", "WIDE"};
+
+#define CHOOSE(layout, lock, word_call, byte_call, wide_call)                                                             \
+	((layout) == PL_LAYOUT_WORD ? word_call(&(lock)->word)                                                            \
+	 : (layout) == PL_LAYOUT_BYTE ? byte_call(&(lock)->byte)                                                          \
+				      : wide_call(&(lock)->wide))
+
+int any_init(int layout, any_lock *lock)
+{
+	return CHOOSE(layout, lock, pl_qspin_init, pl_qspin_byte_init, pl_qspin_wide_init);
+}
+
+int any_lock_it(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_lock(self, &lock->word);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock(self, &lock->byte);
+	default: return pl_qspin_wide_lock(self, &lock->wide);
+	}
+}
+
+int any_lock_wait(int layout, pl_thread *self, any_lock *lock, uint32_t flags, int64_t timeout_ns)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_lock_wait(self, &lock->word, flags, timeout_ns);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock_wait(self, &lock->byte, flags, timeout_ns);
+	default: return pl_qspin_wide_lock_wait(self, &lock->wide, flags, timeout_ns);
+	}
+}
+
+int any_trylock(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_trylock(self, &lock->word);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock(self, &lock->byte);
+	default: return pl_qspin_wide_trylock(self, &lock->wide);
+	}
+}
+
+int any_unlock(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_unlock(self, &lock->word);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_unlock(self, &lock->byte);
+	default: return pl_qspin_wide_unlock(self, &lock->wide);
+	}
+}
+
+int any_is_locked(int layout, const any_lock *lock)
+{
+	return CHOOSE(layout, lock, pl_qspin_is_locked, pl_qspin_byte_is_locked, pl_qspin_wide_is_locked);
+}
+
+int any_is_contended(int layout, const any_lock *lock)
+{
+	return CHOOSE(layout, lock, pl_qspin_is_contended, pl_qspin_byte_is_contended, pl_qspin_wide_is_contended);
+}
+
+uint32_t any_bits(int layout, const any_lock *lock)
+{
+	uint32_t bits = pl_load_rlx(&lock->words[0]);
+	return layout == PL_LAYOUT_WIDE ? bits | pl_load_rlx(&lock->words[1]) : bits;
+}
+
+uint32_t any_tail(int layout, const any_lock *lock)
+{
+	return any_bits(layout, lock) >> (layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_SHIFT : PL_Q_TAIL_SHIFT);
+}
+
+bool is_parked(const pl_thread *slot)
+{
+	for (int level = 0; level < PL_NESTING; level++)
+		if (pl_load_rlx(&slot->nodes[level].state) == PL_NODE_SLEEPING)
+			return true;
+	return false;
+}
