@@ -47,6 +47,10 @@ done
 step "bindings"
 "$ROOT/scripts/bindings.sh" --check
 
+step "docs: ordering and layout"
+(cd "$ROOT" && perl scripts/check-ordering.pl)
+"$ROOT/scripts/check-layout.sh"
+
 step "examples of README.md"
 "$ROOT/scripts/check-examples.sh"
 
