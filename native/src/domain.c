@@ -178,6 +178,7 @@ static int claim_process(pl_domain *d, uint32_t *index)
 static int enlist(pl_domain *d, bool owned)
 {
 	uint32_t process;
+	pl_threads_prepare();
 	pthread_mutex_lock(&registry);
 	mapping *m = mapping_of(d);
 	if (m && pl_load_rlx(&d->processes[m->process].pid) == pl_os_pid()) { /* opened again (pl_domain_open_at) */

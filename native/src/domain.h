@@ -59,6 +59,9 @@ extern bool pl_checks_wanted;
 /* True if a thread of another checked domain that this process has open holds the lock @word. */
 bool pl_held_elsewhere(pl_domain *domain, const void *word);
 
+/* Before the first domain is opened: from then on thread exit and fork are noticed. */
+void pl_threads_prepare(void);
+
 /* The forked child: mappings keep their place, slots of threads that no longer exist are freed. */
 void pl_domain_after_fork(pl_domain *domain, pl_thread *keep);
 void pl_domains_each_after_fork(pl_thread *(*kept)(pl_domain *));

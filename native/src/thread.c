@@ -65,9 +65,12 @@ static pl_thread *find_slot(pl_domain *d)
 	for (uint32_t i = 1; i < d->slots; i++) {
 		pl_thread *slot = pl_slot(d, i);
 		/* A slot that died inside a queue stays: its neighbours still point at it. */
-		if (pl_load_rlx(&slot->state) == PL_SLOT_USED && !pl_load_rlx(&slot->depth) && owner_gone(d, slot) &&
-		    claim(slot, PL_SLOT_USED))
+		if (pl_load_rlx(&slot->state) != PL_SLOT_USED || pl_load_rlx(&slot->depth) || !owner_gone(d, slot) ||
+		    !claim(slot, PL_SLOT_USED))
+			continue;
+		if (!pl_load_rlx(&slot->depth) && owner_gone(d, slot))
 			return slot;
+		pl_store_rel(&slot->state, PL_SLOT_USED); /* T2; another was faster, and its owner is alive */
 	}
 	return NULL;
 }
@@ -89,6 +92,8 @@ int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
 	slot->acquired = 0;
 	pl_store_rlx(&slot->interrupted, 0);
 	pl_store_rlx(&slot->held_count, 0);
+	for (int i = 0; i < PL_HELD; i++)
+		pl_store64_rlx(&slot->held[i], 0);
 	slot->name[0] = 0;
 	pl_store_rel(&slot->state, PL_SLOT_USED); /* T2: release, pairs with T1 */
 	*out = slot;
@@ -101,13 +106,25 @@ int pl_thread_release(pl_thread *thread)
 		return -EINVAL;
 	if (pl_load_rlx(&thread->depth) || pl_load_rlx(&thread->held_count))
 		return -EBUSY;
-	if (!claim(thread, PL_SLOT_USED))
-		return -EINVAL;
+	enum { tries = 1000 };
+	for (int i = 0; !claim(thread, PL_SLOT_USED); i++) {
+		if (pl_load_rlx(&thread->state) == PL_SLOT_FREE)
+			return -EINVAL;
+		if (i == tries)
+			return -EBUSY;
+		pl_os_yield(); /* somebody looks whether its owner is gone */
+	}
 	pl_store_rel(&thread->state, PL_SLOT_FREE); /* T2 */
 	return 0;
 }
 
 /* ---- the calling thread's own slots ---- */
+
+/* True if the entry's slot is this thread's still; a smaller domain may be mapped where the slot's was. */
+static inline bool is_own(const own_slot *o)
+{
+	return (uint64_t)((char *)o->slot - (char *)o->domain) < o->domain->buckets_offset && o->slot->tid == o->tid;
+}
 
 static void release_own(void *unused)
 {
@@ -116,11 +133,13 @@ static void release_own(void *unused)
 		own_slot *o = &own[i];
 		if (!o->domain)
 			continue;
-		pl_thread *slot = o->slot;
-		pl_domain *domain = o->domain;
+		pl_thread *slot = pl_domain_is_open(o->domain) && is_own(o) ? o->slot : NULL;
 		o->domain = NULL;
-		if (pl_domain_is_open(domain) && slot->tid == o->tid) {
-			pl_store_rlx(&slot->held_count, 0); /* a lock held at thread exit stays locked, its record ends */
+		if (slot) {
+			/* A lock held at thread exit stays locked, its record ends. */
+			pl_store_rlx(&slot->held_count, 0);
+			for (int held = 0; held < PL_HELD; held++)
+				pl_store64_rlx(&slot->held[held], 0);
 			pl_thread_release(slot);
 		}
 	}
@@ -129,7 +148,7 @@ static void release_own(void *unused)
 static pl_thread *own_slot_of(pl_domain *domain)
 {
 	for (int i = 0; i < own_max; i++)
-		if (own[i].domain == domain && own[i].slot->tid == own[i].tid) {
+		if (own[i].domain == domain && is_own(&own[i])) {
 			own[i].tid = pl_os_tid();
 			return own[i].slot;
 		}
@@ -141,8 +160,8 @@ static void after_fork(void)
 	pl_os_register_fences();
 	pl_domains_each_after_fork(own_slot_of);
 	for (int i = 0; i < own_max; i++)
-		if (own[i].domain && own[i].domain->flags & PL_DOMAIN_SHARED)
-			own[i].domain = NULL; /* the parent's slot */
+		if (own[i].domain && (!pl_domain_is_open(own[i].domain) || own[i].domain->flags & PL_DOMAIN_SHARED))
+			own[i].domain = NULL; /* closed before, or the slot is the parent's */
 }
 
 static void once_init(void)
@@ -150,6 +169,8 @@ static void once_init(void)
 	pthread_key_create(&exit_key, release_own);
 	pthread_atfork(NULL, NULL, after_fork);
 }
+
+void pl_threads_prepare(void) { pthread_once(&once, once_init); }
 
 /* The forked child's copy of a private domain: only the forking thread is left. */
 void pl_domain_after_fork(pl_domain *domain, pl_thread *keep)
@@ -174,7 +195,6 @@ void pl_domain_after_fork(pl_domain *domain, pl_thread *keep)
 
 static pl_thread *register_own(pl_domain *domain)
 {
-	pthread_once(&once, once_init);
 	own_slot *entry = NULL;
 	for (int i = 0; i < own_max && !entry; i++)
 		if (!own[i].domain || own[i].domain == domain || !pl_domain_is_open(own[i].domain))
@@ -199,7 +219,7 @@ static pl_thread *register_own(pl_domain *domain)
 pl_thread *pl_self_in(pl_domain *domain)
 {
 	for (int i = 0; i < own_max; i++)
-		if (PL_LIKELY(own[i].domain == domain) && domain && PL_LIKELY(own[i].slot->tid == own[i].tid))
+		if (PL_LIKELY(own[i].domain == domain) && domain && PL_LIKELY(is_own(&own[i])))
 			return own[i].slot;
 	return domain ? register_own(domain) : NULL;
 }
