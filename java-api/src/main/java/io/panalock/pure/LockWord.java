@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.pure;
+
+import io.panalock.internal.Layouts;
+
+/**
+ * Where the bits of one lock live; hides the three layouts from the algorithm (the twin of qspinlock.c's view). Made once
+ * per lock, not per wait.
+ *
+ * @param owner address of the word with LOCKED and POISON; it names the lock
+ * @param queue address of the word with the other bits: the same one but in WIDE
+ * @param layout {@code LAYOUT_WORD}, {@code LAYOUT_BYTE} or {@code LAYOUT_WIDE}
+ */
+public record LockWord(Memory memory, long owner, long queue, int layout) {
+    /**
+     * The lock at an address.
+     *
+     * @throws IllegalArgumentException misaligned, or no such layout
+     */
+    public static LockWord at(Memory memory, long address, int layout) {
+        if (layout < Layouts.LAYOUT_WORD || layout > Layouts.LAYOUT_WIDE) {
+            throw new IllegalArgumentException("layout " + layout);
+        }
+        boolean wide = layout == Layouts.LAYOUT_WIDE;
+        int alignment = wide ? Long.BYTES : Integer.BYTES;
+        if (address == 0 || address % alignment != 0) {
+            throw new IllegalArgumentException(
+                    "0x" + Long.toHexString(address) + " is not a multiple of " + alignment + " bytes");
+        }
+        return new LockWord(memory, address, wide ? address + Integer.BYTES : address, layout);
+    }
+
+    boolean wide() {
+        return layout == Layouts.LAYOUT_WIDE;
+    }
+
+    int bits() {
+        int bits = memory.get(queue);
+        return wide() ? bits | memory.get(owner) : bits;
+    }
+
+    int tailShift() {
+        return layout == Layouts.LAYOUT_BYTE ? Shape.BYTE_TAIL_SHIFT : Shape.TAIL_SHIFT;
+    }
+
+    int tailOf(int seen) {
+        return seen >>> tailShift();
+    }
+
+    /** Returns the word before. */
+    int setBits(int bits) {
+        return memory.getAndOr(queue, bits); // B1J: acquire and release, pairs with B2, L2, U4 and their twins
+    }
+
+    void clearBits(int bits) {
+        memory.getAndAnd(queue, ~bits); // B2J: acquire and release, pairs with B1, L2, U4 and their twins
+    }
+
+    /** Takes a lock seen free, clearing bits on the way. True when it is ours. */
+    boolean take(int seen, int clear) {
+        if (!wide()) {
+            return memory.casAcquire(owner, seen, seen & ~clear | Layouts.Q_LOCKED); // L2J: acquire, pairs with U1, U2, U1J
+        }
+        if (!memory.casAcquire(owner, 0, Layouts.Q_LOCKED)) { // L2J: acquire, pairs with U3, U3J
+            return false;
+        }
+        if (clear != 0) {
+            clearBits(clear);
+        }
+        return true;
+    }
+
+    /** Reserves the lock: true if PENDING is ours now. */
+    boolean reserve() {
+        return (setBits(Layouts.Q_PENDING) & Layouts.Q_PENDING) == 0;
+    }
+
+    /** True when a release that left these bits behind must wake a sleeper. */
+    static boolean mustKick(int bits) {
+        return (bits & (Layouts.Q_PARKED | Layouts.Q_STANDBY)) == Layouts.Q_PARKED;
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.pure;
+
+import io.panalock.internal.Layouts;
+
+/**
+ * Policy SPIN without a limit: pending bit, then an MCS queue in first-come order, native and Java spinners in one queue.
+ * The twin of wait_spinning() in qspinlock.c.
+ */
+final class SpinQueue {
+    private SpinQueue() {}
+
+    private static final int TAIL_TRIES = 64; // compare-and-swaps for a place in the queue before we wait beside it
+    private static final int NO_PLACE = -1;
+
+    /** 0, or a negative errno value. */
+    static int await(Wait w) {
+        LockWord v = w.lock;
+        int seen = v.bits();
+        if ((seen & ~(Layouts.Q_PARKED | Layouts.Q_STANDBY)) == Layouts.Q_PENDING) { // being handed over: look once more
+            w.watch(v.memory(), v.queue(), seen);
+            seen = v.bits();
+        }
+        if ((seen & Layouts.Q_PENDING) == 0 && v.tailOf(seen) == 0) {
+            int old = v.setBits(Layouts.Q_PENDING);
+            boolean ours = (old & Layouts.Q_PENDING) == 0;
+            if (ours && v.tailOf(old) == 0) {
+                int result = takeReserved(w);
+                v.clearBits(Layouts.Q_PENDING);
+                return result;
+            }
+            if (ours) {
+                v.clearBits(Layouts.Q_PENDING); // others queue already: we set it, so we undo it
+            }
+        }
+        Memory m = w.memory;
+        m.set(w.node + Shape.NODE_LOCKED, 0);
+        m.set(w.node + Shape.NODE_NEXT, 0);
+        seen = v.bits();
+        int taken = Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_POISON;
+        if ((seen & taken) == 0 && v.tailOf(seen) == 0 && v.take(seen, 0)) {
+            return 0;
+        }
+        w.queued = true;
+        int before = swapTail(v, w.number);
+        if (before == NO_PLACE) {
+            w.queued = false;
+            return QSpin.waitBeside(w);
+        }
+        if (before != 0) {
+            // Q2J: release: our node's initialisation goes before the link; pairs with Q4, Q4J
+            m.setRelease(w.domain.nodeAt(before) + Shape.NODE_NEXT, w.number);
+            while (m.getAcquire(w.node + Shape.NODE_LOCKED) == 0) { // Q3J: acquire, pairs with Q5, Q5J
+                w.watchLong(m, w.node + Shape.NODE_LOCKED, 0);
+            }
+        }
+        int result = head(w);
+        w.queued = false;
+        return result;
+    }
+
+    private static int head(Wait w) {
+        LockWord v = w.lock;
+        for (; ; ) {
+            int seen = v.bits();
+            if ((seen & Layouts.Q_PENDING) == 0 && v.reserve()) {
+                break;
+            }
+            if (!w.mayTake(seen, w.domain.pacer.now())) {
+                w.watchLong(v.memory(), v.queue(), seen);
+            }
+        }
+        int result = takeReserved(w);
+        if (!leaveQueue(v, w.number)) {
+            int next;
+            while ((next = w.memory.getAcquire(w.node + Shape.NODE_NEXT)) == 0) { // Q4J: acquire, pairs with Q2, Q2J
+                w.watchLong(w.memory, w.node + Shape.NODE_NEXT, 0);
+            }
+            handOver(w, next);
+        }
+        return result;
+    }
+
+    private static void handOver(Wait w, int next) {
+        w.memory.setRelease(w.domain.nodeAt(next) + Shape.NODE_LOCKED, 1); // Q5J: release, pairs with Q3, Q3J
+    }
+
+    /** Makes us the tail: the old tail's node number, or NO_PLACE after too many lost compare-and-swaps. */
+    private static int swapTail(LockWord v, int number) {
+        int low = (1 << v.tailShift()) - 1;
+        for (int i = 0; i < TAIL_TRIES; i++) {
+            int seen = v.memory().get(v.queue());
+            // Q1J: release, pairs with Q2, Q2J (the successor reads our node); acquire, for the predecessor's
+            if (v.memory().cas(v.queue(), seen, seen & low | number << v.tailShift())) {
+                return v.tailOf(seen);
+            }
+        }
+        return NO_PLACE;
+    }
+
+    /** Gives PENDING back, and the tail if it is ours. True if it was: nobody queues behind us. */
+    private static boolean leaveQueue(LockWord v, int number) {
+        int low = (1 << v.tailShift()) - 1;
+        for (; ; ) {
+            int seen = v.memory().get(v.queue());
+            boolean last = v.tailOf(seen) == number;
+            if (v.memory().cas(v.queue(), seen, seen & ~Layouts.Q_PENDING & (last ? low : -1))) { // Q6J: pairs with Q1, Q1J
+                return last;
+            }
+        }
+    }
+
+    /** With PENDING ours: waits for the owner and takes the lock. 0; or -ESHUTDOWN, without it. PENDING stays ours. */
+    private static int takeReserved(Wait w) {
+        LockWord v = w.lock;
+        for (; ; ) {
+            int seen = v.bits();
+            if ((seen & Layouts.Q_POISON) != 0) {
+                return -Layouts.ESHUTDOWN;
+            }
+            if ((seen & Layouts.Q_PENDING) == 0 && !v.reserve()) { // declared void while we did not run
+                w.watch(v.memory(), v.queue(), seen);
+            } else if ((seen & Layouts.Q_LOCKED) != 0) {
+                w.watchLong(v.memory(), v.owner(), v.wide() ? Layouts.Q_LOCKED : seen);
+            } else if (v.take(seen, 0)) {
+                return 0;
+            }
+        }
+    }
+
+    /** After an exception (the lock's arena was closed): a successor must not wait for us for ever. */
+    static void abandon(Wait w) {
+        long end = w.domain.pacer.now() + Shape.WATCH_NS; // one that has taken the tail links itself soon
+        int next;
+        while ((next = w.memory.getAcquire(w.node + Shape.NODE_NEXT)) == 0 && w.domain.pacer.now() < end) {
+            w.domain.pacer.giveWay();
+        }
+        if (next != 0) {
+            handOver(w, next);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.pure;
+
+import io.panalock.internal.Layouts;
+
+/**
+ * One wait of one thread for one lock. The object belongs to a node and is used again by its next wait, so that waiting
+ * allocates nothing.
+ */
+final class Wait {
+    static final int LOOK_NS = 100; // distance of two looks at a word that others are busy with
+    static final int SPARSE_NS = 16_000; // longest distance of looks while standing by
+    private static final int VIRTUAL_SPIN_NS = 800; // a virtual thread that would wait longer gives way
+
+    final PureDomain domain;
+    final Memory memory; // the domain's
+    final int slot;
+    final long slotAddress;
+    final int number; // 0: no nesting level left
+    final long node;
+
+    LockWord lock;
+    long key;
+    long until; // monotonic ns; 0: never
+    int flags;
+    boolean virtual;
+    boolean standby; // STANDBY is ours
+    boolean reserved; // PENDING is ours
+    boolean steal; // a context below this one waits for the same lock: never wait for it
+    boolean listed; // the node may be in its line
+    boolean queued; // the node may be in the spinners' queue
+    long role; // when we began to stand by, over all sleeps; 0: not yet
+    long lying; // since when the lock lies free but reserved by somebody else; 0: it does not
+    private boolean interrupted; // to be told to the thread after a wait that no interruption ends
+
+    Wait(PureDomain domain, int slot, int number) {
+        this.domain = domain;
+        this.memory = domain.memory;
+        this.slot = slot;
+        this.slotAddress = domain.slotAt(slot);
+        this.number = number;
+        this.node = number == 0 ? 0 : domain.nodeAt(number);
+    }
+
+    void begin(LockWord lock, int flags, long timeoutNanos) {
+        this.lock = lock;
+        key = domain.key(lock.owner());
+        begin(flags, timeoutNanos);
+    }
+
+    /** For a wait queue. */
+    void begin(int flags, long timeoutNanos) {
+        this.flags = flags;
+        until = 0;
+        if (timeoutNanos >= 0) {
+            long end = domain.pacer.now() + timeoutNanos;
+            until = end <= 0 ? 0 : end; // overflow: some 290 years
+        }
+        virtual = Thread.currentThread().isVirtual();
+        standby = reserved = steal = listed = queued = interrupted = false;
+        role = lying = 0;
+    }
+
+    void end() {
+        lock = null;
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    int myBits() {
+        return (standby ? Layouts.Q_STANDBY : 0) | (reserved ? Layouts.Q_PENDING : 0);
+    }
+
+    boolean spinning() {
+        return (flags & Layouts.WAIT_SPIN) != 0;
+    }
+
+    boolean interruptible() {
+        return (flags & Layouts.WAIT_INTERRUPTIBLE) != 0;
+    }
+
+    /** Why the wait must end without the lock, or 0. */
+    int mustLeave(int seen, long now) {
+        if ((seen & Layouts.Q_POISON) != 0) {
+            return -Layouts.ESHUTDOWN;
+        }
+        if (interruptible() && interruption(memory, slotAddress)) {
+            return -Layouts.EINTR;
+        }
+        return until != 0 && now >= until ? -Layouts.ETIMEDOUT : 0;
+    }
+
+    /** True once if the thread was interrupted, as a Java thread or through its slot. */
+    static boolean interruption(Memory memory, long slotAddress) {
+        long word = slotAddress + Shape.THREAD_INTERRUPTED;
+        return Thread.interrupted() || memory.get(word) != 0 && memory.getAndSet(word, 0) != 0; // I2J: pairs with I1, I1J
+    }
+
+    /** True if this waiter may take the lock as it was seen; voids a reservation that lies idle. */
+    boolean mayTake(int seen, long now) {
+        boolean locked = (seen & Layouts.Q_LOCKED) != 0;
+        if (locked || (seen & Layouts.Q_PENDING) == 0 || reserved) {
+            lying = 0;
+            return !locked;
+        }
+        if (steal) {
+            return true;
+        }
+        if (lying == 0) {
+            lying = now;
+        } else if (now - lying >= Shape.RESERVATION_NS) {
+            lock.clearBits(Layouts.Q_PENDING);
+        }
+        return false;
+    }
+
+    // ---- heat: recent back-to-back contention of this thread ----
+
+    int heat() {
+        return memory.get(slotAddress + Shape.THREAD_HEAT);
+    }
+
+    void heat(int value) {
+        memory.set(slotAddress + Shape.THREAD_HEAT, value);
+    }
+
+    // ---- passing time ----
+
+    /** A while without looking. A virtual thread's carrier may be just what the holder needs in order to go on. */
+    void delay(int ns) {
+        if (virtual && ns > VIRTUAL_SPIN_NS) {
+            domain.pacer.giveWay();
+            domain.pacer.delay(LOOK_NS);
+        } else {
+            domain.pacer.delay(ns);
+        }
+    }
+
+    /** A while with looking, then gives way. */
+    int watchLong(Memory m, long address, int value) {
+        int seen = domain.pacer.watch(m, address, value, virtual ? VIRTUAL_SPIN_NS : SPARSE_NS);
+        if (seen == value) {
+            domain.pacer.giveWay();
+        }
+        return seen;
+    }
+
+    void watch(Memory m, long address, int value) {
+        domain.pacer.watch(m, address, value, LOOK_NS);
+    }
+
+    /**
+     * Sleeps on the own node, which is in a line, until its state changes, time is up, or (an interruptible wait) the
+     * thread is interrupted. Returns the state seen.
+     */
+    int sleep(long until) {
+        for (;;) {
+            int state = memory.getAcquire(node + Shape.NODE_STATE); // S2J: acquire, pairs with S1, S1J
+            if (state != Layouts.NODE_PARKED) {
+                return state;
+            }
+            long left = -1;
+            if (until != 0) {
+                left = until - domain.pacer.now();
+                if (left <= 0) {
+                    return state;
+                }
+            }
+            // An interrupted thread does not park at all, so the flag must go if it does not end the wait.
+            if (interruptible()) {
+                if (Thread.currentThread().isInterrupted()) {
+                    return state;
+                }
+            } else if (Thread.interrupted()) {
+                interrupted = true;
+            }
+            domain.pacer.park(domain, left);
+        }
+    }
+}
