@@ -80,37 +80,36 @@ static int wake(pl_thread *self, pl_waitq *queue, int exclusive)
 {
 	enum { batch = 64 };
 	pl_domain *domain = pl_thread_domain(self);
-	int chosen = 0, more;
-	do { /* in batches, so that wake-ups are issued without the line's lock and without memory */
-		uint32_t numbers[batch], was[batch];
-		int n = 0;
-		more = 0;
-		pl_line_guard guard;
-		pl_line_lock(&guard, self, queue);
-		for (uint32_t i = queue->head, next; i; i = next) {
-			pl_node *node = pl_node_at(domain, i);
-			next = node->next;
-			if (node->kind & PL_NODE_EXCLUSIVE && exclusive <= 0)
-				continue;
-			if (n == batch) {
-				more = 1;
-				break;
-			}
-			exclusive -= (node->kind & PL_NODE_EXCLUSIVE) != 0;
-			numbers[n] = i;
-			was[n++] = pl_line_choose(&guard, i);
+	uint32_t numbers[batch], was[batch];
+	int chosen = 0, n = 0;
+	pl_line_guard guard;
+	pl_line_lock(&guard, self, queue);
+	for (uint32_t i = queue->head, next; i; i = next) {
+		pl_node *node = pl_node_at(domain, i);
+		next = node->next;
+		if (node->kind & PL_NODE_EXCLUSIVE && exclusive <= 0)
+			continue;
+		exclusive -= (node->kind & PL_NODE_EXCLUSIVE) != 0;
+		if (n == batch) {
+			/* No memory for more, so these are woken with the line's lock held: without it they would join again
+			 * at their old places before the rest is chosen, and again, without end. */
+			for (int w = 0; w < n; w++)
+				pl_node_wake(domain, numbers[w], was[w]);
+			n = 0;
 		}
-		pl_line_unlock(&guard);
-		for (int i = 0; i < n; i++)
-			pl_node_wake(domain, numbers[i], was[i]);
-		chosen += n;
-	} while (more);
+		numbers[n] = i;
+		was[n++] = pl_line_choose(&guard, i);
+		chosen++;
+	}
+	pl_line_unlock(&guard);
+	for (int i = 0; i < n; i++)
+		pl_node_wake(domain, numbers[i], was[i]);
 	return chosen;
 }
 
 int pl_waitq_leave(pl_thread *self, pl_waitq *queue, int place, int consumed)
 {
-	if (bad(self, queue) || bad_place(self, place))
+	if (bad(self, queue) || bad_place(self, place) || (uint32_t)place + 1 != self->depth)
 		return -EINVAL;
 	pl_node *node = &self->nodes[place];
 	bool chosen = false; /* out of the line though it has not left: a waker took it */

@@ -50,6 +50,7 @@ PL_API int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t t
 
 /**
  * Leaves for good and gives the place back. A wake-up that chose this waiter and was not @p consumed is passed on.
+ * A thread that stands in several queues leaves them in reverse order.
  * @return 0; -EINVAL.
  */
 PL_API int pl_waitq_leave(pl_thread *self, pl_waitq *queue, int place, int consumed);
