@@ -46,6 +46,7 @@ public final class Layouts {
     /** Negative errno values that the native functions return (Linux, the same on x86-64 and arm64). */
     public static final int EPERM = 1;
 
+    public static final int ENOENT = 2;
     public static final int EINTR = 4;
     public static final int EAGAIN = 11;
     public static final int ENOMEM = 12;

@@ -53,7 +53,7 @@ public final class Parking {
     }
 
     /** The domain is being unmapped. */
-    static void forget(long domainAddress) {
+    public static void forget(long domainAddress) {
         BY_DOMAIN.remove(domainAddress);
     }
 

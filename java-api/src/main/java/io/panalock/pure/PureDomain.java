@@ -71,10 +71,15 @@ public final class PureDomain {
             throw new IllegalArgumentException("a domain has " + Layouts.MIN_SLOTS + " to " + Layouts.MAX_SLOTS
                     + " slots and up to " + Layouts.MAX_POOL + " pool locks, not " + slots + " and " + poolLocks);
         }
-        MemorySegment segment = arena.allocate(f.size(), 4096);
-        Memory memory = Memory.of(segment);
-        f.format(memory, segment.address(), flags);
-        return open(memory, segment.address(), f.size(), waker, new Parking(f.slots()), 0);
+        return create(arena.allocate(f.size(), 4096), slots, poolLocks, flags, waker);
+    }
+
+    /** The same in zeroed memory of {@link #size} bytes, page aligned, that the caller provides and keeps open. */
+    public static PureDomain create(MemorySegment memory, int slots, int poolLocks, int flags, Waker waker) {
+        DomainFormat f = DomainFormat.plan(slots, poolLocks);
+        Memory m = Memory.of(memory);
+        f.format(m, memory.address(), flags);
+        return open(m, memory.address(), f.size(), waker, new Parking(f.slots()), 0);
     }
 
     /**
@@ -140,6 +145,11 @@ public final class PureDomain {
         return parking;
     }
 
+    /** From the domain's first byte to the pool's first word. */
+    public long poolOffset() {
+        return format.poolOffset();
+    }
+
     DomainFormat format() {
         return format;
     }
@@ -167,6 +177,11 @@ public final class PureDomain {
     /** Address of a slot. */
     public long slotAt(int slot) {
         return base + format.slotsOffset() + slot * Shape.THREAD;
+    }
+
+    /** The slot at an address, as native code names it. */
+    public int slotNumber(long address) {
+        return (int) ((address - base - format.slotsOffset()) / Shape.THREAD);
     }
 
     static int nodeNumber(int slot, int level) {
@@ -222,10 +237,10 @@ public final class PureDomain {
         }
         for (Region r : regions) {
             if (Long.compareUnsigned(address - r.base, r.bytes) < 0) {
-                return r.number << Shape.REGION_SHIFT | address - r.base;
+                return r.number << Shape.KEY_REGION_SHIFT | address - r.base;
             }
         }
-        return Shape.KEY_LOCAL | (long) process << Shape.REGION_SHIFT | address;
+        return Shape.KEY_LOCAL | (long) process << Shape.KEY_REGION_SHIFT | address;
     }
 
     /**

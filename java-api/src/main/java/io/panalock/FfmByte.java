@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock;
+
+import static io.panalock.internal.ffm.panalock_h.pl_qspin_byte_release;
+import static io.panalock.internal.ffm.panalock_h.pl_qspin_byte_trylock;
+
+import java.lang.foreign.MemorySegment;
+
+/** Backend FFM, layout BYTE. */
+final class FfmByte extends QSpinLock {
+    FfmByte(Plan p) {
+        super(p);
+    }
+
+    @Override
+    public void lock() {
+        if (pl_qspin_byte_trylock(MemorySegment.NULL, word) != 0) {
+            contended();
+        }
+    }
+
+    @Override
+    public boolean tryLock() {
+        return pl_qspin_byte_trylock(MemorySegment.NULL, word) == 0 || refused();
+    }
+
+    @Override
+    public void unlock() {
+        if (pl_qspin_byte_release(word) > 0) {
+            kick();
+        }
+    }
+}

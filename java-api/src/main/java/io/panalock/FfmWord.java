@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock;
+
+import static io.panalock.internal.ffm.panalock_h.pl_qspin_release;
+import static io.panalock.internal.ffm.panalock_h.pl_qspin_trylock;
+
+import java.lang.foreign.MemorySegment;
+
+/** Backend FFM, layout WORD. */
+final class FfmWord extends QSpinLock {
+    FfmWord(Plan p) {
+        super(p);
+    }
+
+    @Override
+    public void lock() {
+        if (pl_qspin_trylock(MemorySegment.NULL, word) != 0) {
+            contended();
+        }
+    }
+
+    @Override
+    public boolean tryLock() {
+        return pl_qspin_trylock(MemorySegment.NULL, word) == 0 || refused();
+    }
+
+    @Override
+    public void unlock() {
+        if (pl_qspin_release(word) > 0) {
+            kick();
+        }
+    }
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock;
+
+import io.panalock.internal.Doorbell;
+import io.panalock.internal.Layouts;
+import io.panalock.internal.Library;
+import io.panalock.internal.Natives;
+import io.panalock.internal.Parking;
+import io.panalock.internal.Words;
+import io.panalock.internal.ffm.panalock_h;
+import io.panalock.internal.ffm.pl_domain;
+import io.panalock.pure.Memory;
+import io.panalock.pure.Pool;
+import io.panalock.pure.PureDomain;
+import io.panalock.pure.Slots;
+import io.panalock.pure.Waker;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Cleaner;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The memory in which the waiters of locks meet: thread slots, lines of sleepers, and a pool of lock words. Every lock is
+ * used with one domain; all its users, in whatever process or language, must name the same one. Most programs never
+ * mention it and use the default domain, which C code of the process reaches by {@code pl_domain_default()}.
+ *
+ * <p>Processes share locks through a domain in a file: one calls {@link #createShared}, the others {@link #openShared}.
+ *
+ * <p>{@link #close} ends the use of a domain, not its memory: acquiring a lock of its pool fails afterwards with
+ * {@link IllegalStateException}, for threads that wait at that moment too, while a holder can still unlock. The memory is
+ * unmapped once neither the domain nor one of its locks can be reached.
+ */
+public final class LockDomain implements AutoCloseable {
+    private static final int MAX_REGION = 32767;
+    private static final int PAGE = 4096;
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    /** Debug checks in domains that this JVM makes. */
+    static final boolean CHECKS = Boolean.getBoolean("panalock.checks");
+
+    private final boolean isNative;
+    private final boolean isDefault;
+    private final boolean shared;
+    private final boolean checked;
+    private final int slots;
+    private final int locks;
+    private final PureDomain pure;
+    private final Parking parking;
+
+    /** The domain's bytes; what keeps them mapped. */
+    private final MemorySegment memory;
+
+    /** Slot 0, for calls that need a slot but no thread; null without the library. */
+    private final MemorySegment service;
+
+    /** Through this arena the pool of a shared domain is seen, so that closing takes it away from this process only. */
+    private final Arena poolArena;
+
+    private final MemorySegment pool;
+
+    private final ThreadLocal<LockThread> current = new ThreadLocal<>();
+    private final List<MemorySegment> attached = new ArrayList<>();
+    private volatile boolean closed;
+
+    /** A native domain. */
+    private LockDomain(MemorySegment memory, boolean isDefault) {
+        this.isNative = true;
+        this.isDefault = isDefault;
+        this.memory = memory;
+        int flags = pl_domain.flags(memory);
+        shared = (flags & Layouts.DOMAIN_SHARED) != 0;
+        checked = (flags & Layouts.DOMAIN_CHECKS) != 0;
+        slots = pl_domain.slots(memory);
+        locks = pl_domain.pool_locks(memory);
+        service = panalock_h.pl_domain_service(memory);
+        parking = Parking.of(memory.address(), slots);
+        pure = PureDomain.open(
+                Memory.whole(),
+                memory.address(),
+                memory.byteSize(),
+                new NativeWaker(),
+                parking,
+                panalock_h.pl_domain_doorbell(memory).address());
+        Doorbell.install(this, memory, parking);
+        poolArena = shared ? Arena.ofShared() : null;
+        pool = shared
+                ? MemorySegment.ofAddress(memory.address()).reinterpret(memory.byteSize(), poolArena, null)
+                : memory;
+    }
+
+    /** A domain of this class loader's Java code only. */
+    private LockDomain(PureDomain pure, MemorySegment memory, int slots, int locks, boolean checked, boolean isDefault) {
+        this.isNative = false;
+        this.isDefault = isDefault;
+        this.memory = memory;
+        this.pure = pure;
+        this.slots = slots;
+        this.locks = locks;
+        this.checked = checked;
+        shared = false;
+        service = null;
+        parking = pure.parking();
+        poolArena = null;
+        pool = memory;
+    }
+
+    // ---- making one ----
+
+    /**
+     * The process's own domain, made on first use; never closed.
+     *
+     * @return the default domain
+     * @throws UnsatisfiedLinkError there is no native library; locks of {@link Backend#PURE} need not name a domain then
+     */
+    public static LockDomain ofDefault() {
+        return Default.NATIVE;
+    }
+
+    static LockDomain defaultFor(Backend backend) {
+        if (backend == Backend.PURE && !Library.isLoaded()) {
+            return PureDefault.DOMAIN;
+        }
+        Library.require();
+        return Default.NATIVE;
+    }
+
+    private static final class Default {
+        static final LockDomain NATIVE = make();
+
+        private static LockDomain make() {
+            Natives.require();
+            if (CHECKS && panalock_h.pl_domain_default_checks() != 0) {
+                System.getLogger("io.panalock")
+                        .log(
+                                System.Logger.Level.WARNING,
+                                "-Dpanalock.checks=true comes too late: native code has made the default domain"
+                                        + " already. Set PANALOCK_CHECKS=1 in the environment.");
+            }
+            MemorySegment d = panalock_h.pl_domain_default();
+            if (d.address() == 0) {
+                throw new OutOfMemoryError("no memory for the default lock domain");
+            }
+            return new LockDomain(sized(d), true);
+        }
+    }
+
+    private static final class PureDefault {
+        static final LockDomain DOMAIN = builder().pure(true);
+    }
+
+    /** A domain for the threads of this process, with the default sizes. */
+    public static LockDomain ofPrivate() {
+        return builder().create();
+    }
+
+    /**
+     * A domain in a new file, with the default sizes, that only the owner can read and write.
+     *
+     * @param path a file that does not exist; on tmpfs ({@code /dev/shm}) it never reaches a disk
+     * @return the domain
+     * @throws IllegalStateException the file exists or cannot be made
+     */
+    public static LockDomain createShared(Path path) {
+        return builder().createShared(path);
+    }
+
+    /**
+     * The domain that another process has created in a file. Everything the file claims is checked before it is used.
+     *
+     * @param path the file
+     * @return the domain
+     * @throws IllegalStateException there is no valid domain of this version, or the file cannot be opened for writing
+     */
+    public static LockDomain openShared(Path path) {
+        Natives.require();
+        Natives.Made made =
+                Natives.made((arena, out) -> panalock_h.pl_domain_open_path(arena.allocateFrom(path.toString()), out));
+        if (made.result() != 0) {
+            throw cannot("open", path, made.result());
+        }
+        return ofNative(made.at());
+    }
+
+    /** Chooses sizes and checks; see {@link Builder}. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Chooses a domain's sizes and checks. The defaults are 1,024 slots, 1,024 locks, and what {@code panalock.checks} says. */
+    public static final class Builder {
+        private int slots = Layouts.DEFAULT_SLOTS;
+        private int locks = Layouts.DEFAULT_POOL;
+        private boolean checks = CHECKS;
+
+        private Builder() {}
+
+        /**
+         * How many threads can have a slot at once, one being the domain's own: every native thread and every platform
+         * thread that has ever waited, and each virtual thread that waits right now.
+         *
+         * @param slots 2 to 16,383
+         */
+        public Builder slots(int slots) {
+            if (slots < Layouts.MIN_SLOTS || slots > Layouts.MAX_SLOTS) {
+                throw new IllegalArgumentException("slots: " + slots + " is not a number from " + Layouts.MIN_SLOTS + " to "
+                        + Layouts.MAX_SLOTS);
+            }
+            this.slots = slots;
+            return this;
+        }
+
+        /**
+         * How many locks the domain's pool holds.
+         *
+         * @param locks 1 to 1,048,576
+         */
+        public Builder locks(int locks) {
+            if (locks < 1 || locks > Layouts.MAX_POOL) {
+                throw new IllegalArgumentException(
+                        "locks: " + locks + " is not a number from 1 to " + Layouts.MAX_POOL);
+            }
+            this.locks = locks;
+            return this;
+        }
+
+        /** Debug checks: recursion and unlocking another thread's lock are reported, in every process and language. */
+        public Builder checks(boolean on) {
+            this.checks = on;
+            return this;
+        }
+
+        /**
+         * A domain for the threads of this process; without the native library one for {@link Backend#PURE} only.
+         *
+         * @return the domain
+         */
+        public LockDomain create() {
+            if (!Library.isLoaded()) {
+                return pure(false);
+            }
+            Natives.Made made = Natives.made((arena, out) ->
+                    panalock_h.pl_domain_create(Natives.options(arena, slots, locks, flags()), out));
+            if (made.result() != 0) {
+                throw new OutOfMemoryError("no memory for a lock domain of " + slots + " slots and " + locks + " locks");
+            }
+            return ofNative(made.at());
+        }
+
+        /**
+         * A domain in a new file, see {@link LockDomain#createShared}.
+         *
+         * @param path a file that does not exist
+         * @return the domain
+         * @throws IllegalStateException the file exists or cannot be made
+         */
+        public LockDomain createShared(Path path) {
+            Natives.require();
+            Natives.Made made = Natives.made((arena, out) -> panalock_h.pl_domain_create_path(
+                    arena.allocateFrom(path.toString()), Natives.options(arena, slots, locks, flags()), out));
+            if (made.result() != 0) {
+                throw cannot("create", path, made.result());
+            }
+            return ofNative(made.at());
+        }
+
+        private int flags() {
+            return checks ? Layouts.DOMAIN_CHECKS : 0;
+        }
+
+        private LockDomain pure(boolean isDefault) {
+            MemorySegment memory = Arena.ofAuto().allocate(PureDomain.size(slots, locks), PAGE);
+            PureDomain d = PureDomain.create(memory, slots, locks, flags(), Waker.NONE);
+            return new LockDomain(d, memory, slots, locks, checks, isDefault);
+        }
+    }
+
+    /** A domain that is unmapped when its memory cannot be reached any more. */
+    private static LockDomain ofNative(MemorySegment at) {
+        long size = pl_domain.size(at.reinterpret(pl_domain.sizeof()));
+        long address = at.address();
+        MemorySegment memory = MemorySegment.ofAddress(address).reinterpret(size, Arena.ofAuto(), unreachable -> {
+            Parking.forget(address);
+            panalock_h.pl_domain_close(MemorySegment.ofAddress(address));
+        });
+        return new LockDomain(memory, false);
+    }
+
+    private static MemorySegment sized(MemorySegment at) {
+        return MemorySegment.ofAddress(at.address())
+                .reinterpret(pl_domain.size(at.reinterpret(pl_domain.sizeof())));
+    }
+
+    private static IllegalStateException cannot(String verb, Path path, int result) {
+        String why = switch (-result) {
+            case Layouts.EEXIST -> "the file exists; open it, or delete it first if no process uses it";
+            case Layouts.ENOENT -> "there is no such file or directory";
+            case Layouts.EBADMSG -> "the file holds no lock domain, or a damaged one";
+            case Layouts.EPROTO ->
+                "it was made by another version of Panalock; this one knows layout version " + Layouts.LAYOUT_VERSION;
+            case Layouts.EACCES -> "it must be readable and writable";
+            case Layouts.EUSERS -> "too many processes have it open";
+            case Layouts.ENOMEM, Layouts.ENOSPC -> "not enough memory or space";
+            default -> "error " + -result;
+        };
+        return new IllegalStateException("cannot " + verb + " lock domain " + path + ": " + why + ".");
+    }
+
+    // ---- for users ----
+
+    /**
+     * Tells a shared domain about other memory that processes share and where they keep locks. All processes use the same
+     * number for the same memory. A lock of a shared domain in memory that was not attached works between the threads of
+     * one process only.
+     *
+     * @param segment native memory, which stays open until {@link #detach}
+     * @param region 1 to 32,767
+     * @throws IllegalArgumentException heap memory, or not a valid number
+     * @throws IllegalStateException overlapping or too many attachments, or not a shared domain
+     */
+    public void attach(MemorySegment segment, int region) {
+        Objects.requireNonNull(segment, "segment");
+        if (!segment.isNative()) {
+            throw new IllegalArgumentException("a region must be native memory; this segment is on the heap.");
+        }
+        if (region < 1 || region > MAX_REGION) {
+            throw new IllegalArgumentException("region: " + region + " is not a number from 1 to " + MAX_REGION);
+        }
+        if (!shared) {
+            throw new IllegalStateException("only a shared domain has attached regions; in " + this
+                    + " every address of the process works as it is.");
+        }
+        synchronized (attached) {
+            int result = panalock_h.pl_domain_attach(memory, segment, segment.byteSize(), region);
+            if (result != 0) {
+                throw new IllegalStateException("cannot attach " + segment.byteSize() + " bytes as region " + region + ": "
+                        + (result == -Layouts.EEXIST
+                                ? "the memory or the number is attached already."
+                                : "the domain has no room for more regions."));
+            }
+            pure.attach(segment.address(), segment.byteSize(), region);
+            attached.add(segment);
+        }
+    }
+
+    /**
+     * Undoes {@link #attach}; no lock in the region is in use by this process.
+     *
+     * @param segment as given to {@code attach}
+     * @throws IllegalArgumentException it is not attached
+     */
+    public void detach(MemorySegment segment) {
+        synchronized (attached) {
+            if (!attached.removeIf(s -> s.address() == segment.address())) {
+                throw new IllegalArgumentException("this segment is not attached");
+            }
+            panalock_h.pl_domain_detach(memory, segment);
+            pure.detach(segment.address());
+        }
+    }
+
+    /** Whether other processes can open it. */
+    public boolean isShared() {
+        return shared;
+    }
+
+    /** Whether {@link #close} has been called (or, on a private domain, C code has closed it). */
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /** Thread slots. */
+    public int slots() {
+        return slots;
+    }
+
+    /** Lock words in the pool. */
+    public int locks() {
+        return locks;
+    }
+
+    /** Whether debug checks are on. */
+    public boolean checked() {
+        return checked;
+    }
+
+    /**
+     * Ends the use of the domain by this process: locks of its pool can no longer be acquired. A private domain's waiters
+     * leave with {@link IllegalStateException}. Idempotent.
+     *
+     * @throws UnsupportedOperationException the default domain
+     * @throws IllegalStateException threads of this process wait for locks of a shared domain's pool right now
+     */
+    @Override
+    public void close() {
+        if (isDefault) {
+            throw new UnsupportedOperationException(
+                    "the default domain lives as long as the process; make your own with LockDomain.ofPrivate()");
+        }
+        synchronized (attached) {
+            if (closed) {
+                return;
+            }
+            if (shared) {
+                poolArena.close();
+                attached.forEach(s -> panalock_h.pl_domain_detach(memory, s));
+                attached.clear();
+            } else if (isNative) {
+                panalock_h.pl_domain_poison(memory);
+            } else {
+                Pool.poison(pure);
+            }
+            closed = true;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return isDefault ? "the default domain" : (shared ? "shared" : "private") + " domain at 0x"
+                + Long.toHexString(memory.address());
+    }
+
+    // ---- for locks ----
+
+    boolean isNative() {
+        return isNative;
+    }
+
+    PureDomain pure() {
+        return pure;
+    }
+
+    MemorySegment memory() {
+        return memory;
+    }
+
+    MemorySegment service() {
+        return service;
+    }
+
+    Parking parking() {
+        return parking;
+    }
+
+    /** How locks of a backend wait and wake here. */
+    Waiting waiting(Backend backend) {
+        if (!isNative && backend != Backend.PURE) {
+            Library.require();
+            throw new IllegalArgumentException(backend + " needs a native domain; " + this + " is for PURE only.");
+        }
+        if (backend != Backend.PURE) {
+            Library.require();
+        }
+        return Waiting.of(backend);
+    }
+
+    /** Fills in a free word of the pool, to be given back when the lock cannot be reached any more. */
+    void takePoolWord(QSpinLock.Plan p) {
+        if (closed) {
+            throw new IllegalStateException(this + " is closed.");
+        }
+        long word = Pool.take(pure);
+        for (int i = 0; word == -Layouts.ENOSPC && i < 10; i++) {
+            System.gc(); // words of unreachable locks come back by their cleaners
+            pause();
+            word = Pool.take(pure);
+        }
+        if (word == -Layouts.ESHUTDOWN) {
+            throw new IllegalStateException(this + " is closed.");
+        }
+        if (word < 0) {
+            throw new IllegalStateException("all " + locks + " lock words of " + this + " are taken. Make a domain with"
+                    + " more (LockDomain.builder().locks(n)), or place locks elsewhere (QSpinLock.at).");
+        }
+        fill(p, word);
+        p.ownsPoolWord = true;
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(10);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    void findPoolWord(QSpinLock.Plan p, int index) {
+        Objects.checkIndex(index, locks);
+        fill(p, memory.address() + pure.poolOffset() + (long) index * Layouts.CACHE_LINE);
+    }
+
+    private void fill(QSpinLock.Plan p, long word) {
+        p.word = pool.asSlice(word - memory.address(), p.layout.bytes());
+        p.poolIndex = (int) ((word - memory.address() - pure.poolOffset()) / Layouts.CACHE_LINE);
+        p.poolWord = !shared;
+    }
+
+    /** Gives the word back once the lock object cannot be reached any more. */
+    void giveBackAfter(QSpinLock lock) {
+        LockDomain d = this;
+        long word = lock.address;
+        // Refused when still locked or waited for, through another object: then the word stays taken.
+        CLEANER.register(lock, () -> Pool.give(d.pure, word));
+    }
+
+    /** The calling thread's handle, made on first use. */
+    LockThread current() {
+        LockThread t = current.get();
+        if (t == null) {
+            t = new LockThread(this, Thread.currentThread());
+            current.set(t);
+        }
+        return t;
+    }
+
+    IllegalStateException noSlot() {
+        return new IllegalStateException("every thread slot of " + this + " is taken (" + (slots - 1)
+                + "): make the domain with more, LockDomain.builder().slots(n).");
+    }
+
+    /** What the pure twins need of native code. */
+    private static final class NativeWaker implements Waker {
+        @Override
+        public void futexWake(long address, int count, boolean shared) {
+            panalock_h.pl_futex_wake(MemorySegment.ofAddress(address), count, shared ? 1 : 0);
+        }
+
+        @Override
+        public void heavyFence(boolean shared) {
+            panalock_h.pl_heavy_fence(shared ? 1 : 0);
+        }
+
+        @Override
+        public boolean releaseNeedsFence() {
+            return Words.RELEASE_NEEDS_FENCE;
+        }
+    }
+}

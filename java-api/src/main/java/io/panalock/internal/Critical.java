@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.internal;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * Critical downcalls, written by hand since jextract has no notion of them. Only functions that neither wait nor make a
+ * system call stand here: a critical call never reaches a safepoint while it runs, so one that waited for a lock whose
+ * holder stands at a safepoint would hang the JVM.
+ */
+public final class Critical {
+    private Critical() {}
+
+    static {
+        Library.require();
+    }
+
+    private static final MethodHandle WORD_TRY = handle("pl_qspin_trylock", ADDRESS, ADDRESS);
+    private static final MethodHandle BYTE_TRY = handle("pl_qspin_byte_trylock", ADDRESS, ADDRESS);
+    private static final MethodHandle WIDE_TRY = handle("pl_qspin_wide_trylock", ADDRESS, ADDRESS);
+    private static final MethodHandle WORD_RELEASE = handle("pl_qspin_release", ADDRESS);
+    private static final MethodHandle BYTE_RELEASE = handle("pl_qspin_byte_release", ADDRESS);
+    private static final MethodHandle WIDE_RELEASE = handle("pl_qspin_wide_release", ADDRESS);
+
+    private static MethodHandle handle(String name, MemoryLayout... arguments) {
+        return Linker.nativeLinker()
+                .downcallHandle(
+                        SymbolLookup.loaderLookup().findOrThrow(name),
+                        FunctionDescriptor.of(JAVA_INT, arguments),
+                        Linker.Option.critical(false));
+    }
+
+    public static int wordTry(MemorySegment self, MemorySegment lock) {
+        try {
+            return (int) WORD_TRY.invokeExact(self, lock);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int byteTry(MemorySegment self, MemorySegment lock) {
+        try {
+            return (int) BYTE_TRY.invokeExact(self, lock);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int wideTry(MemorySegment self, MemorySegment lock) {
+        try {
+            return (int) WIDE_TRY.invokeExact(self, lock);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int wordRelease(MemorySegment lock) {
+        try {
+            return (int) WORD_RELEASE.invokeExact(lock);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int byteRelease(MemorySegment lock) {
+        try {
+            return (int) BYTE_RELEASE.invokeExact(lock);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int wideRelease(MemorySegment lock) {
+        try {
+            return (int) WIDE_RELEASE.invokeExact(lock);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    /** Nothing but unchecked exceptions come out of a downcall (a closed arena). */
+    private static RuntimeException rethrow(Throwable e) {
+        if (e instanceof RuntimeException r) {
+            return r;
+        }
+        if (e instanceof Error error) {
+            throw error;
+        }
+        return new IllegalStateException(e);
+    }
+}

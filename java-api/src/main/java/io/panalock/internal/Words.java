@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.internal;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+
+/** How Java code reaches lock words. */
+public final class Words {
+    private Words() {}
+
+    /** 32-bit words of a segment: (MemorySegment, long offset). */
+    public static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
+
+    /**
+     * A WIDE release must be followed by a full fence: where sleepers cannot put up the heavy half of the asymmetric fence
+     * (no native library, membarrier refused), and on virtual machines other than HotSpot with its own compilers.
+     *
+     * <p>The fence that is left out otherwise would order a release store before a later opaque load of another word. The
+     * processor's part of that is replaced by the sleeper's membarrier system call. The compiler's part rests on HotSpot
+     * keeping the two accesses in program order, which the Java memory model does not promise.
+     */
+    public static final boolean RELEASE_NEEDS_FENCE = !Library.isLoaded() || Natives.releaseNeedsFence() || !isHotSpot();
+
+    private static boolean isHotSpot() {
+        String vm = System.getProperty("java.vm.name", "");
+        boolean itsOwnCompilers = !System.getProperty("java.vm.version", "").contains("jvmci");
+        return (vm.startsWith("OpenJDK") || vm.contains("HotSpot")) && itsOwnCompilers;
+    }
+
+    /** All memory of the process as one constant segment. Apart, because making it needs native access. */
+    public static final class Whole {
+        private Whole() {}
+
+        /** Accesses through it cost neither a bounds check nor a liveness check once compiled. */
+        public static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    }
+
+    /** True when a release that left these bits behind must wake a sleeper. */
+    public static boolean mustKick(int bits) {
+        return (bits & (Layouts.Q_PARKED | Layouts.Q_STANDBY)) == Layouts.Q_PARKED;
+    }
+}
