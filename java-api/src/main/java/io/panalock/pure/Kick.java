@@ -38,7 +38,7 @@ final class Kick {
     private static int nextInLine(PureDomain d, long line, long key) {
         int first = Line.find(d, d.memory, line, 0, key);
         for (int n = first; n != 0; n = Line.find(d, d.memory, line, n, key)) {
-            if ((d.memory.get(d.nodeAt(n) + Shape.NODE_KIND) & Shape.RESERVED) != 0) {
+            if ((d.memory.get(d.nodeAt(n) + Shape.NODE_KIND) & Shape.NODE_RESERVED) != 0) {
                 return n;
             }
         }

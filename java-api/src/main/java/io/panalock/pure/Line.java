@@ -41,7 +41,7 @@ final class Line {
 
     static void unlock(PureDomain d, Memory m, long line) {
         long lock = line + Shape.WAITQ_LOCK;
-        if ((m.getAndSet(lock, 0) & Shape.LINE_CONTENDED) != 0) { // N2J: release, pairs with N1, N1J
+        if ((m.getAndSet(lock, 0) & Shape.WAITQ_CONTENDED) != 0) { // N2J: release, pairs with N1, N1J
             d.waker.futexWake(lock, 1, d.shared);
         }
     }
@@ -69,7 +69,7 @@ final class Line {
             m.set(line + Shape.WAITQ_HEAD, number);
         }
         if (find(d, m, line, 0, nodes.getLong(node + Shape.NODE_KEY)) == number) {
-            nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) | Shape.WATCH);
+            nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) | Shape.NODE_WATCH);
         }
         nodes.setRelease(node + Shape.NODE_STATE, Layouts.NODE_PARKED); // S5J: release, pairs with S3, S3J
     }
@@ -91,7 +91,7 @@ final class Line {
         }
         nodes.set(node + Shape.NODE_NEXT, 0);
         nodes.set(node + Shape.NODE_PREV, 0);
-        nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) & ~Shape.WATCH);
+        nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) & ~Shape.NODE_WATCH);
     }
 
     /** First node with this key behind node {@code after} (0: from the head), or 0. */
@@ -120,12 +120,12 @@ final class Line {
         }
         long node = d.nodeAt(number);
         int kind = nodes.get(node + Shape.NODE_KIND);
-        if ((kind & Shape.WATCH) != 0) {
+        if ((kind & Shape.NODE_WATCH) != 0) {
             return 0;
         }
         // A full fence between the mark and the look at the state, here and, by the compare-and-swap, in the waiter that
         // leaves REARM or INTERRUPTED: one of the two sees the other, so no first waiter sleeps without its timer.
-        nodes.getAndOr(node + Shape.NODE_KIND, Shape.WATCH);
+        nodes.getAndOr(node + Shape.NODE_KIND, Shape.NODE_WATCH);
         int was = nodes.get(node + Shape.NODE_STATE);
         if (was != Layouts.NODE_SLEEPING && was != Layouts.NODE_PARKED) {
             return 0; // awake anyway

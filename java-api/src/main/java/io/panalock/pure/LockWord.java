@@ -40,7 +40,7 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
     }
 
     int tailShift() {
-        return layout == Layouts.LAYOUT_BYTE ? Shape.BYTE_TAIL_SHIFT : Shape.TAIL_SHIFT;
+        return layout == Layouts.LAYOUT_BYTE ? Shape.Q_BYTE_TAIL_SHIFT : Shape.Q_TAIL_SHIFT;
     }
 
     int tailOf(int seen) {

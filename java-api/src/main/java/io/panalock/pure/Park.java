@@ -45,7 +45,7 @@ final class Park {
         long line = d.lineOf(w.key);
         Line.lock(d, d.memory, line, w.slot);
         try {
-            w.memory.set(w.node + Shape.NODE_KIND, w.reserved ? Shape.RESERVED : 0);
+            w.memory.set(w.node + Shape.NODE_KIND, w.reserved ? Shape.NODE_RESERVED : 0);
             w.listed = true;
             Line.insert(d, d.memory, line, w.number);
             v.setBits(Layouts.Q_PARKED); // P1J: set before the look in park; pairs with that of U1, U2, U4, U1J, U4J
@@ -63,7 +63,7 @@ final class Park {
         Pacer pacer = w.domain.pacer;
         for (; ; ) {
             long until = w.until;
-            if ((m.get(w.node + Shape.NODE_KIND) & Shape.WATCH) != 0) {
+            if ((m.get(w.node + Shape.NODE_KIND) & Shape.NODE_WATCH) != 0) {
                 long look = pacer.now() + Shape.WATCH_NS;
                 until = until == 0 || look < until ? look : until;
             }

@@ -3,6 +3,7 @@ package io.panalock.pure;
 
 import io.panalock.internal.Layouts;
 import java.lang.invoke.VarHandle;
+import java.util.Arrays;
 
 /**
  * Wait queue: a line of sleepers for any condition, 16 bytes that Java and native threads share; the twin of waitq.c,
@@ -11,7 +12,7 @@ import java.lang.invoke.VarHandle;
  * <p>Results are 0, a place or a count, or a negative errno value. Only {@link #sleep} blocks; it parks in Java.
  */
 public final class PureWaitQueue {
-    private static final int BATCH = 64; // woken after one visit to the line
+    private static final int FEW = 16; // room for so many chosen waiters to begin with
 
     private final PureDomain domain;
     private final Memory nodes;
@@ -46,7 +47,7 @@ public final class PureWaitQueue {
         nodes.set(depth, level + 1);
         int number = PureDomain.nodeNumber(slot, level);
         long node = domain.nodeAt(number);
-        nodes.set(node + Shape.NODE_KIND, exclusive ? Shape.EXCLUSIVE : 0);
+        nodes.set(node + Shape.NODE_KIND, exclusive ? Shape.NODE_EXCLUSIVE : 0);
         nodes.setLong(node + Shape.NODE_KEY, 0);
         nodes.setLong(node + Shape.NODE_ARRIVAL, domain.pacer.now());
         domain.parking.register(number, Thread.currentThread());
@@ -105,9 +106,12 @@ public final class PureWaitQueue {
         }
     }
 
-    /** Leaves for good and gives the place back; a wake-up that chose this waiter and was not consumed is passed on. */
+    /**
+     * Leaves for good and gives the place back; a wake-up that chose this waiter and was not consumed is passed on. A
+     * thread that stands in several queues leaves them in reverse order.
+     */
     public int leave(int slot, int place, boolean consumed) {
-        if (badPlace(slot, place)) {
+        if (badPlace(slot, place) || place + 1 != nodes.get(domain.slotAt(slot) + Shape.THREAD_DEPTH)) {
             return -Layouts.EINVAL;
         }
         int number = PureDomain.nodeNumber(slot, place);
@@ -124,7 +128,7 @@ public final class PureWaitQueue {
             Line.unlock(domain, memory, line);
         }
         domain.parking.unregister(number);
-        boolean exclusive = (nodes.get(node + Shape.NODE_KIND) & Shape.EXCLUSIVE) != 0;
+        boolean exclusive = (nodes.get(node + Shape.NODE_KIND) & Shape.NODE_EXCLUSIVE) != 0;
         nodes.set(domain.slotAt(slot) + Shape.THREAD_DEPTH, place);
         if (exclusive && chosen && !consumed) {
             choose(slot, 1);
@@ -150,36 +154,29 @@ public final class PureWaitQueue {
     private int choose(int slot, int exclusive) {
         int left = exclusive;
         int chosen = 0;
-        int[] tokens = new int[BATCH];
-        boolean more;
-        do { // in batches, so that threads are woken without the line's lock
-            int n = 0;
-            more = false;
-            Line.lock(domain, memory, line, slot);
-            try {
-                int next;
-                for (int i = memory.get(line + Shape.WAITQ_HEAD); i != 0; i = next) {
-                    long node = domain.nodeAt(i);
-                    next = nodes.get(node + Shape.NODE_NEXT);
-                    boolean counts = (nodes.get(node + Shape.NODE_KIND) & Shape.EXCLUSIVE) != 0;
-                    if (counts && left <= 0) {
-                        continue;
-                    }
-                    if (n == BATCH) {
-                        more = true;
-                        break;
-                    }
-                    left -= counts ? 1 : 0;
-                    tokens[n++] = Line.choose(domain, memory, line, i);
+        int[] tokens = new int[FEW];
+        Line.lock(domain, memory, line, slot);
+        try { // all in one visit: who was woken meanwhile could join again at its old place, and again, without end
+            int next;
+            for (int i = memory.get(line + Shape.WAITQ_HEAD); i != 0; i = next) {
+                long node = domain.nodeAt(i);
+                next = nodes.get(node + Shape.NODE_NEXT);
+                boolean counts = (nodes.get(node + Shape.NODE_KIND) & Shape.NODE_EXCLUSIVE) != 0;
+                if (counts && left <= 0) {
+                    continue;
                 }
-            } finally {
-                Line.unlock(domain, memory, line);
+                left -= counts ? 1 : 0;
+                if (chosen == tokens.length) {
+                    tokens = Arrays.copyOf(tokens, chosen * 4);
+                }
+                tokens[chosen++] = Line.choose(domain, memory, line, i);
             }
-            for (int i = 0; i < n; i++) {
-                domain.wake(tokens[i]);
-            }
-            chosen += n;
-        } while (more);
+        } finally {
+            Line.unlock(domain, memory, line);
+        }
+        for (int i = 0; i < chosen; i++) {
+            domain.wake(tokens[i]);
+        }
         return chosen;
     }
 

@@ -50,13 +50,15 @@ final class Wait {
 
     /** For a wait queue. */
     void begin(int flags, long timeoutNanos) {
-        this.flags = flags;
+        virtual = Thread.currentThread().isVirtual();
+        // A virtual thread never just spins: giving way takes it behind the threads of its own carrier only, so one that
+        // spun could wait for ever for another that a busy carrier does not get to.
+        this.flags = virtual ? flags & ~Layouts.WAIT_SPIN : flags;
         until = 0;
         if (timeoutNanos >= 0) {
             long end = domain.pacer.now() + timeoutNanos;
             until = end <= 0 ? 0 : end; // overflow: some 290 years
         }
-        virtual = Thread.currentThread().isVirtual();
         standby = reserved = steal = listed = queued = interrupted = false;
         role = lying = 0;
     }
@@ -139,7 +141,7 @@ final class Wait {
 
     /** A while with looking, then gives way. */
     int watchLong(Memory m, long address, int value) {
-        int seen = domain.pacer.watch(m, address, value, virtual ? VIRTUAL_SPIN_NS : SPARSE_NS);
+        int seen = domain.pacer.watch(m, address, value, SPARSE_NS);
         if (seen == value) {
             domain.pacer.giveWay();
         }
