@@ -6,7 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../src/arch/arch.h"
 #include "bench.h"
 
 int plb_membarrier(void)
@@ -16,7 +15,7 @@ int plb_membarrier(void)
 	return commands < 0 ? -errno : (int)commands;
 }
 
-const char *plb_relax_name(void) { return PL_CPU_RELAX_NAME; }
+const char *plb_relax_name(void) { return pl_relax_method(); }
 
 uint32_t plb_lock_bytes(uint32_t layout)
 {

@@ -5,6 +5,7 @@
 
 #include <panalock/version.h>
 #include <panalock/base.h>
+#include <panalock/machine.h>
 #include <panalock/layout.h>
 #include <panalock/domain.h>
 #include <panalock/thread.h>

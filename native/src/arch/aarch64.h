@@ -1,43 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arm64: how to wait for a word without sleeping. */
+/* arm64: how to wait for a word without sleeping. The reasons are in aarch64.c and docs/arm64.md. */
 #ifndef PL_ARCH_AARCH64_H
 #define PL_ARCH_AARCH64_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/auxv.h>
 
-#define PL_CPU_RELAX_NAME "isb"
+/* In this order: each method can do what those before it do. */
+enum { PL_CPU_YIELD, PL_CPU_ISB, PL_CPU_SB, PL_CPU_WFE, PL_CPU_WFET };
 
-/* `yield` is a no-op on most cores; `isb` stalls for tens of cycles, about what `pause` does on x86. */
-static inline void pl_cpu_relax(void) { __asm__ volatile("isb" ::: "memory"); }
+/* Chosen once, by pl_cpu_init(). */
+extern uint32_t pl_cpu_wait __attribute__((visibility("hidden")));  /* any of them */
+extern uint32_t pl_cpu_pause __attribute__((visibility("hidden"))); /* one of the first three */
 
-/* WFE ends without a store to the word only when the kernel's event stream (100 us or less) is on. */
-#define PL_HWCAP_EVTSTRM (1ul << 2)
-static inline bool pl_cpu_has_event_stream(void) { return (getauxval(AT_HWCAP) & PL_HWCAP_EVTSTRM) != 0; }
+void pl_cpu_init(const char *forced);
+const char *pl_cpu_wait_name(void);
+const char *pl_cpu_relax_name(void);
 
-/*
- * Wait until the word differs from @value, or about @relaxes relax instructions. Relaxed. The exclusive load arms the
- * monitor, so that a store by another core ends the WFE; a WFE counts as 1000 relaxes (the event stream's period), and
- * is used only for budgets that are longer than that.
- */
-static inline uint32_t pl_cpu_wait_change(const uint32_t *word, uint32_t value, uint32_t relaxes)
+static inline void pl_cpu_relax(void)
 {
-	enum { wfe_costs = 1000 };
-	uint32_t seen;
-	while ((seen = __atomic_load_n(word, __ATOMIC_RELAXED)) == value && relaxes) {
-		if (relaxes <= wfe_costs || !pl_cpu_has_event_stream()) {
-			relaxes--;
-			pl_cpu_relax();
-			continue;
-		}
-		relaxes -= wfe_costs;
-		__asm__ volatile("sevl\n\twfe\n\tldxr %w0, %1\n\tcmp %w0, %w2\n\tb.ne 1f\n\twfe\n1:"
-				 : "=&r"(seen)
-				 : "Q"(*word), "r"(value)
-				 : "cc", "memory");
+	switch (pl_cpu_pause) {
+	case PL_CPU_ISB:
+		__asm__ volatile("isb" ::: "memory");
+		break;
+	case PL_CPU_SB:
+		__asm__ volatile(".inst 0xd50330ff /* sb */" ::: "memory");
+		break;
+	default:
+		__asm__ volatile("yield" ::: "memory");
 	}
-	return seen;
 }
+
+uint32_t pl_cpu_wait_change(const uint32_t *word, uint32_t value, uint32_t ns, uint32_t relaxes_per_100ns);
 
 #endif

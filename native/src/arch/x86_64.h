@@ -5,13 +5,15 @@
 
 #include <stdint.h>
 
-#define PL_CPU_RELAX_NAME "pause"
+static inline void pl_cpu_init(const char *forced) { (void)forced; }
+static inline const char *pl_cpu_wait_name(void) { return "pause"; }
+static inline const char *pl_cpu_relax_name(void) { return "pause"; }
 
 static inline void pl_cpu_relax(void) { __builtin_ia32_pause(); }
 
-/* Pause for about @relaxes relax instructions or until the word differs from @value, whichever comes first. Relaxed. */
-static inline uint32_t pl_cpu_wait_change(const uint32_t *word, uint32_t value, uint32_t relaxes)
+static inline uint32_t pl_cpu_wait_change(const uint32_t *word, uint32_t value, uint32_t ns, uint32_t relaxes_per_100ns)
 {
+	uint64_t relaxes = (uint64_t)ns * relaxes_per_100ns / 100 + 1;
 	uint32_t seen;
 	while ((seen = __atomic_load_n(word, __ATOMIC_RELAXED)) == value && relaxes--)
 		pl_cpu_relax();

@@ -49,6 +49,7 @@ static long membarrier(int command)
 /* Runs when the library is loaded. */
 __attribute__((constructor)) static void os_init(void)
 {
+	pl_cpu_init(getenv("PANALOCK_ARM64_WAIT"));
 	enum { relaxes = 200, tries = 5 };
 	uint64_t best = UINT64_MAX;
 	for (int i = 0; i < tries; i++) {
@@ -77,7 +78,7 @@ void pl_os_heavy_fence(bool shared)
 
 uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns)
 {
-	return pl_cpu_wait_change(word, value, ns / 100 * pl_os_relaxes_per_100ns + 1);
+	return pl_cpu_wait_change(word, value, ns, pl_os_relaxes_per_100ns);
 }
 
 void pl_os_yield(void) { sched_yield(); }

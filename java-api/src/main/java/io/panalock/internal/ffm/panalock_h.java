@@ -487,6 +487,122 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_wait_method {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_POINTER    );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_wait_method");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * const char *pl_wait_method(void)
+     * }
+     */
+    public static FunctionDescriptor pl_wait_method$descriptor() {
+        return pl_wait_method.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * const char *pl_wait_method(void)
+     * }
+     */
+    public static MethodHandle pl_wait_method$handle() {
+        return pl_wait_method.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * const char *pl_wait_method(void)
+     * }
+     */
+    public static MemorySegment pl_wait_method$address() {
+        return pl_wait_method.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * const char *pl_wait_method(void)
+     * }
+     */
+    public static MemorySegment pl_wait_method() {
+        var mh$ = pl_wait_method.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_wait_method");
+            }
+            return (MemorySegment)mh$.invokeExact();
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_relax_method {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_POINTER    );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_relax_method");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * const char *pl_relax_method(void)
+     * }
+     */
+    public static FunctionDescriptor pl_relax_method$descriptor() {
+        return pl_relax_method.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * const char *pl_relax_method(void)
+     * }
+     */
+    public static MethodHandle pl_relax_method$handle() {
+        return pl_relax_method.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * const char *pl_relax_method(void)
+     * }
+     */
+    public static MemorySegment pl_relax_method$address() {
+        return pl_relax_method.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * const char *pl_relax_method(void)
+     * }
+     */
+    public static MemorySegment pl_relax_method() {
+        var mh$ = pl_relax_method.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_relax_method");
+            }
+            return (MemorySegment)mh$.invokeExact();
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_domain_size {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_LONG,
