@@ -1,14 +1,14 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
 # Checks that every labelled access in the sources names its partner, that the partner exists, and that docs/ordering.md
-# lists exactly these labels with the same files and partners. `--print` prints the table rows that the sources imply
-# (with the reasons that docs/ordering.md has for them).
+# lists exactly these labels with the same files and partners. `--write` brings the table up to date, keeping its reasons.
+# A J behind a label marks the access in the Java twin.
 use strict;
 use warnings;
 use File::Find;
 
 my $label = qr/[A-Z]\d{1,2}/;
-my (%files, %pairs, %why, @errors);
+my (%files, %pairs, %why, @errors, @rows);
 
 # Every ordered access in C has its label in a comment on its line or the line before.
 sub unlabelled {
@@ -36,6 +36,7 @@ find({ no_chdir => 1, wanted => sub {
 		my $comment = $1 // $2 // $3;
 		$comment =~ s{\n\s*(?:\*|//)?}{ }g;
 		$comment =~ s{^\s*//?}{};
+		$comment =~ s{\b($label)J\b}{$1}g; # the Java twin of an access
 		$files{$1}{$short} = 1 if $comment =~ /^\W*($label)\W*$/; # a bare label: one more place of the same access
 		while ($comment =~ /\b($label): (.*?)(?=\b$label: |\z)/gs) {
 			my ($l, $rest) = ($1, $2);
@@ -61,10 +62,7 @@ sub by_label { my ($x, $y) = @_; (substr($x, 0, 1) cmp substr($y, 0, 1)) || (sub
 for my $l (sort { by_label($a, $b) } keys %files) {
 	my $where = join ', ', sort keys %{ $files{$l} };
 	my $with = join ', ', sort keys %{ $pairs{$l} || {} };
-	if (@ARGV && $ARGV[0] eq '--print') {
-		printf "| %s | %s | %s | %s |\n", $l, $where, $with, $why{$l} // '';
-		next;
-	}
+	push @rows, sprintf "| %s | %s | %s | %s |\n", $l, $where, $with, $why{$l} // '';
 	push @errors, "$l ($where) names no partner: say \"$l: <order>, pairs with <label>\" at one place" if $with eq '';
 	for my $p (keys %{ $pairs{$l} || {} }) {
 		push @errors, "$l pairs with $p, which no source has" unless $files{$p};
@@ -77,6 +75,13 @@ for my $l (sort { by_label($a, $b) } keys %files) {
 		push @errors, "$l: docs/ordering.md gives no reason" if $why{$l} eq '';
 	}
 }
+if (@ARGV && $ARGV[0] eq '--write') {
+	open my $old, '<', 'docs/ordering.md' or die "docs/ordering.md: $!\n";
+	my @kept = grep { !/^\| $label \|/ } <$old>; # the table is the last thing on the page
+	open my $new, '>', 'docs/ordering.md' or die "docs/ordering.md: $!\n";
+	print $new @kept, @rows;
+	exit 0;
+}
 push @errors, map { "$_ is in docs/ordering.md but in no source" } grep { !$files{$_} } sort keys %doc;
 
 if (@errors) {
@@ -84,5 +89,4 @@ if (@errors) {
 	printf "%d labels checked, %d errors\n", scalar keys %files, scalar @errors;
 	exit 1;
 }
-printf "ordering: %d labels, each with its partner and in docs/ordering.md\n", scalar keys %files
-	unless @ARGV;
+printf "ordering: %d labels, each with its partner and in docs/ordering.md\n", scalar keys %files;

@@ -467,7 +467,7 @@ INLINE int wait_spinning(view v, wait *w)
 	pl_store_rlx(&node->locked, 0);
 	pl_store_rlx(&node->next, 0);
 	seen = bits(v);
-	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && !tail_of(v, seen) && take(v, seen, 0))
+	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) && !tail_of(v, seen) && take(v, seen, 0))
 		return 0;
 	int64_t before = swap_tail(v, w->number);
 	if (before < 0)
