@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock;
 
+import io.panalock.internal.Library;
+
 /** Facts about this build of Panalock. */
 public final class Panalock {
     private Panalock() {}
@@ -13,5 +15,19 @@ public final class Panalock {
     public static String version() {
         String version = Panalock.class.getPackage().getImplementationVersion();
         return version == null ? "unknown" : version;
+    }
+
+    /** Whether the native library is there; without it only {@link Backend#PURE} works. Never throws. */
+    public static boolean hasNativeLibrary() {
+        return Library.isLoaded();
+    }
+
+    /**
+     * Where the native library was found, or why there is none.
+     *
+     * @return words for people
+     */
+    public static String nativeLibrary() {
+        return Library.isLoaded() ? Library.origin() : Library.problem();
     }
 }

@@ -105,7 +105,7 @@ public abstract sealed class QSpinLock implements Lock
         waiting = p.waiting;
         counters = p.counters;
         pureWord = p.pureWord;
-        closeable = !p.poolWord && !p.word.scope().equals(Arena.global().scope());
+        closeable = p.closeable;
     }
 
     // ---- making one ----
@@ -285,12 +285,15 @@ public abstract sealed class QSpinLock implements Lock
         int poolIndex = -1;
         boolean poolWord; // of a private domain: the memory lives as long as the domain is reachable
         boolean ownsPoolWord; // to be given back with the lock object
+        boolean closeable; // the memory can be unmapped while the lock object lives
+        boolean whole; // it cannot, and native access is allowed: the fast way
         Waiting waiting;
         LockWord pureWord;
 
         QSpinLock make() {
             waiting = domain.waiting(backend);
-            boolean whole = poolWord && domain.isNative();
+            closeable = !poolWord && !word.scope().equals(Arena.global().scope());
+            whole = domain.isNative() && !closeable;
             pureWord = LockWord.at(whole ? Memory.whole() : Memory.of(word), word.address(), layout.number);
             QSpinLock lock = specialised();
             if (domain.checked()) {
@@ -307,7 +310,6 @@ public abstract sealed class QSpinLock implements Lock
             boolean wide = layout == Layout.WIDE;
             return switch (backend) {
                 case HYBRID, PURE -> {
-                    boolean whole = poolWord && domain.isNative();
                     if (whole) {
                         yield wide ? new WholeWide(this) : new WholeWord(this);
                     }

@@ -9,7 +9,7 @@ import io.panalock.internal.Words;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
 
-/** The fastest: a WIDE lock of a domain's pool, taken and released in Java through one constant segment. */
+/** The fastest: a WIDE lock in memory that stays mapped (a domain's pool), taken and released through one constant segment. */
 final class WholeWide extends QSpinLock {
     WholeWide(Plan p) {
         super(p);

@@ -8,7 +8,7 @@ import io.panalock.internal.Layouts;
 import io.panalock.internal.Words;
 import java.lang.ref.Reference;
 
-/** A WORD or BYTE lock of a domain's pool, taken and released in Java through one constant segment. */
+/** A WORD or BYTE lock in memory that stays mapped, taken and released in Java through one constant segment. */
 final class WholeWord extends QSpinLock {
     WholeWord(Plan p) {
         super(p);

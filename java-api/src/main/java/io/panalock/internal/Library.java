@@ -48,10 +48,9 @@ public final class Library {
             origin = load();
             checkVersion(origin);
         } catch (IllegalCallerException e) {
-            problem = error("native access is denied to " + Library.class.getModule()
-                    + ". Start java with --enable-native-access="
-                    + (Library.class.getModule().isNamed() ? Library.class.getModule().getName() : "ALL-UNNAMED")
-                    + ".");
+            String module = Library.class.getModule().getName();
+            problem = error("native access is denied to " + (module == null ? "the class path" : "module " + module)
+                    + ". Start java with --enable-native-access=" + (module == null ? "ALL-UNNAMED" : module) + ".");
             problem.initCause(e);
         } catch (UnsatisfiedLinkError e) {
             problem = e;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Another JVM on the class path: for settings that are read once, and for what may hang. */
+final class Child {
+    private static final int SECONDS = 60;
+
+    /** How it ended, and what it wrote to both streams. */
+    record Result(int exitCode, String output) {}
+
+    private final List<String> jvm = new ArrayList<>();
+    private final List<String> arguments = new ArrayList<>();
+    private final Class<?> main;
+    private String access = "--enable-native-access=ALL-UNNAMED";
+    private int seconds = SECONDS;
+
+    private Child(Class<?> main) {
+        this.main = main;
+    }
+
+    static Child running(Class<?> main) {
+        return new Child(main);
+    }
+
+    Child with(String... jvmOptions) {
+        jvm.addAll(List.of(jvmOptions));
+        return this;
+    }
+
+    Child arguments(Object... values) {
+        for (Object v : values) {
+            arguments.add(v.toString());
+        }
+        return this;
+    }
+
+    Child withoutNativeAccess() {
+        access = "-Dpanalock.test=no-access";
+        return this;
+    }
+
+    Child within(int limit) {
+        seconds = limit;
+        return this;
+    }
+
+    static Path classes() {
+        return Path.of(System.getProperty("panalock.test.classes"));
+    }
+
+    /** The library that the build made. */
+    static Path library() {
+        String arch = System.getProperty("os.arch").equals("amd64") ? "x86_64" : System.getProperty("os.arch");
+        return classes().resolve("META-INF/native/linux-" + arch + "/libpanalock.so");
+    }
+
+    static Path testClasses() {
+        return classes().resolveSibling("test-classes");
+    }
+
+    Process start(Path output) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(ProcessHandle.current().info().command().orElseThrow());
+        command.add(access);
+        command.add("--illegal-native-access=deny");
+        command.addAll(jvm);
+        command.add("-cp");
+        command.add(classes() + ":" + testClasses());
+        command.add(main.getName());
+        command.addAll(arguments);
+        return new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
+    }
+
+    /** Runs to the end, or kills it. */
+    Result run() throws IOException, InterruptedException {
+        Path output = Files.createTempFile("panalock-child", ".txt");
+        Process p = start(output);
+        try {
+            if (!p.waitFor(seconds, TimeUnit.SECONDS)) {
+                throw new AssertionError("child " + main.getSimpleName() + arguments + " hangs; it wrote:\n"
+                        + Files.readString(output, StandardCharsets.UTF_8));
+            }
+            return new Result(p.exitValue(), Files.readString(output, StandardCharsets.UTF_8));
+        } finally {
+            p.destroyForcibly().waitFor();
+            Files.deleteIfExists(output);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock;
+
+import io.panalock.internal.Layouts;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/** Waiting for what other threads are about to do; never for ever. */
+final class Eventually {
+    private static final long LIMIT = TimeUnit.SECONDS.toNanos(20);
+
+    private Eventually() {}
+
+    static void until(String what, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - start > LIMIT) {
+                throw new AssertionError("never: " + what);
+            }
+            Thread.onSpinWait();
+            Thread.yield();
+        }
+    }
+
+    static void join(Thread... threads) {
+        for (Thread t : threads) {
+            try {
+                if (!t.join(java.time.Duration.ofNanos(LIMIT))) {
+                    var e = new AssertionError(t + " does not end");
+                    e.setStackTrace(t.getStackTrace());
+                    throw e;
+                }
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    /** The bits of a lock beside its owner: those that waiters set. */
+    static int queueBits(QSpinLock lock) {
+        MemorySegment word = lock.word;
+        return (int) ValueLayout.JAVA_INT.varHandle().getVolatile(word, lock.layout == Layout.WIDE ? 4L : 0L);
+    }
+
+    /** Until a waiter sleeps. */
+    static void asleep(QSpinLock lock) {
+        until("a sleeper for " + lock, () -> (queueBits(lock) & Layouts.Q_PARKED) != 0);
+    }
+}
