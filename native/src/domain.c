@@ -25,7 +25,7 @@ typedef struct mapping {
 	struct mapping *next;
 	pl_domain *domain; /* null: entry free; M1: release when opened, pairs with M2 */
 	uint32_t process;
-	bool owned; /* to be unmapped by pl_domain_close() */
+	bool owned; /* to be unmapped by pl_domain_close(); else the caller's */
 } mapping;
 
 typedef struct region {
@@ -427,7 +427,7 @@ int pl_domain_close(pl_domain *domain)
 		return -EINVAL;
 	pthread_mutex_lock(&registry);
 	mapping *m = mapping_of(domain); /* before any look at memory that may not be there any more */
-	if (!m || !m->owned) {
+	if (!m) {
 		pthread_mutex_unlock(&registry);
 		return -EINVAL;
 	}
@@ -435,11 +435,13 @@ int pl_domain_close(pl_domain *domain)
 		if (regions[i].domain == domain)
 			__atomic_store_n(&regions[i].domain, NULL, __ATOMIC_RELEASE); /* M3 */
 	pl_store_rel(&domain->processes[m->process].pid, 0); /* M8: release, pairs with M7 */
+	bool owned = m->owned;
 	__atomic_store_n(&m->domain, NULL, __ATOMIC_RELEASE); /* M1 */
 	pthread_mutex_unlock(&registry);
 	if (!(domain->flags & PL_DOMAIN_SHARED))
 		pl_domain_poison(domain);
-	munmap(domain, domain->size);
+	if (owned)
+		munmap(domain, domain->size);
 	return 0;
 }
 

@@ -38,6 +38,9 @@ void pl_line_unlock(pl_line_guard *guard)
 
 /* ---- the list ---- */
 
+/* Its waiter looks at its kind without the lock. */
+static void set_kind(pl_node *node, uint32_t kind) { pl_store_rlx(&node->kind, kind); }
+
 void pl_line_insert(pl_line_guard *guard, uint32_t number)
 {
 	pl_waitq *line = guard->line;
@@ -54,9 +57,9 @@ void pl_line_insert(pl_line_guard *guard, uint32_t number)
 	if (before)
 		pl_node_at(guard->domain, before)->next = number;
 	else
-		line->head = number;
+		pl_store_rlx(&line->head, number); /* wakers look without the lock */
 	if (pl_line_find(guard, 0, node->key) == number)
-		node->kind |= PL_NODE_WATCH;
+		set_kind(node, node->kind | PL_NODE_WATCH);
 	pl_store_rel(&node->state, PL_NODE_SLEEPING); /* S5: release, pairs with S3 */
 }
 
@@ -67,13 +70,13 @@ void pl_line_remove(pl_line_guard *guard, uint32_t number)
 	if (node->prev)
 		pl_node_at(guard->domain, node->prev)->next = node->next;
 	else
-		line->head = node->next;
+		pl_store_rlx(&line->head, node->next);
 	if (node->next)
 		pl_node_at(guard->domain, node->next)->prev = node->prev;
 	else
 		line->tail = node->prev;
 	node->next = node->prev = 0;
-	node->kind &= ~(uint32_t)PL_NODE_WATCH;
+	set_kind(node, node->kind & ~(uint32_t)PL_NODE_WATCH);
 }
 
 uint32_t pl_line_find(pl_line_guard *guard, uint32_t after, uint64_t key)
@@ -98,7 +101,7 @@ uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t *was)
 	pl_node *node = pl_node_at(guard->domain, number);
 	if (node->kind & PL_NODE_WATCH)
 		return 0;
-	node->kind |= PL_NODE_WATCH;
+	set_kind(node, node->kind | PL_NODE_WATCH);
 	*was = pl_load_rlx(&node->state);
 	if (*was != PL_NODE_SLEEPING && *was != PL_NODE_PARKED)
 		return 0; /* awake anyway */

@@ -52,7 +52,7 @@ PL_API int pl_domain_open_path(const char *path, pl_domain **out);
 
 /**
  * Initialises or validates a domain in memory that the caller mapped (page aligned, writable, @p bytes long) and keeps
- * mapped: for languages that bring their own mapping. @p flags may hold PL_DOMAIN_SHARED.
+ * mapped until after pl_domain_close(): for languages that bring their own mapping. @p flags may hold PL_DOMAIN_SHARED.
  * @return as pl_domain_create_fd() and pl_domain_open_fd().
  */
 PL_API int pl_domain_create_at(void *memory, uint64_t bytes, const pl_domain_options *options, uint32_t flags,
@@ -66,9 +66,9 @@ PL_API int pl_domain_open_at(void *memory, uint64_t bytes, pl_domain **out);
 PL_API int pl_domain_poison(pl_domain *domain);
 
 /**
- * Unmaps a domain that this process created or opened (not a *_at one). The caller guarantees that no thread uses it
- * or a lock with it. A private domain is poisoned first; a shared one lives on in other processes.
- * @return 0; -EINVAL (null, the default domain, or not a domain).
+ * Ends this process's use of a domain and unmaps it, unless the caller mapped it (*_at). The caller guarantees that no
+ * thread uses it or a lock with it. A private domain is poisoned first; a shared one lives on in other processes.
+ * @return 0; -EINVAL (null, the default domain, or not a domain that is open).
  */
 PL_API int pl_domain_close(pl_domain *domain);
 
