@@ -9,4 +9,5 @@ set -euo pipefail
 "$ROOT/scripts/build.sh"
 use_jdk
 cd "$ROOT"
-exec java -jar bench/target/panalock-bench.jar run "$@"
+# JMH still uses what the flag allows; without it the JVM warns.
+exec java --sun-misc-unsafe-memory-access=allow -jar bench/target/panalock-bench.jar run "$@"

@@ -6,7 +6,7 @@
  *
  * Rules that every measurement here follows: fixed time, never fixed iterations; only the window in which all threads
  * run counts; each lock has a loop of its own (made by macro, see locks.h); work inside and outside a lock is a chain of
- * dependent multiplications, calibrated to nanoseconds, the same chain as in the Java loops.
+ * dependent steps, calibrated to nanoseconds, the same chain as in the Java loops.
  *
  * Functions return 0 or a negative errno value.
  */
@@ -73,7 +73,7 @@ PLB_API const char *plb_lock_name(uint32_t lock);
 PLB_API uint32_t plb_lock_flags(uint32_t lock);
 
 /**
- * Nanoseconds of one step of work on this CPU now: the best of many short windows. All later points use it. About 10 ms.
+ * Nanoseconds of one step of work on this CPU now: the best of many short windows. All later points use it. About 7 ms.
  */
 PLB_API double plb_calibrate(void);
 
@@ -100,7 +100,7 @@ PLB_API uint64_t plb_bucket_floor(uint32_t bucket);
 
 /**
  * A cache line going to and fro between two CPUs: nanoseconds for one way.
- * @return 0; -EINVAL (one CPU twice); -ENODEV (a CPU that this process may not use).
+ * @return 0; -EINVAL (one CPU twice); -ENODEV (a CPU that this process may not use); -ETIMEDOUT (the machine was too busy).
  */
 PLB_API int plb_ping_pong(uint32_t cpu_a, uint32_t cpu_b, uint64_t window_ns, double *one_way_ns);
 

@@ -13,12 +13,15 @@ static inline uint64_t plb_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* One multiplication and one addition, each step waiting for the one before (Knuth's MMIX generator). */
+/*
+ * A shift, an exclusive or and a multiplication, each step waiting for the one before. Shift and multiplication do not
+ * commute, so no compiler, Java's included, can fold several steps into one.
+ */
 static inline uint64_t plb_steps(uint64_t x, uint64_t steps)
 {
 	for (uint64_t i = 0; i < steps; i++) {
-		x = x * 6364136223846793005u + 1442695040888963407u;
-		__asm__ volatile("" : "+r"(x)); /* no closed form, no vectors */
+		x = (x ^ x >> 32) * 0x9fb21c651e98df25u + 1;
+		__asm__ volatile("" : "+r"(x)); /* no vectors */
 	}
 	return x;
 }

@@ -1,30 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench;
 
+import java.io.PrintWriter;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The command line of the benchmarks. */
-@Command(name = "panalock", mixinStandardHelpOptions = true, description = "Benchmarks of the kernel's queued locks.")
+/** The command line. Exit codes: 0 fine, 1 a bound fell short or a measurement failed, 2 wrong usage. */
+@Command(
+        name = "panalock",
+        mixinStandardHelpOptions = true,
+        versionProvider = Main.Version.class,
+        description = "Measures Panalock's locks, and what a call from Java to C costs, on this machine.",
+        subcommands = {InfoCommand.class, RunCommand.class, ClaimsCommand.class},
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {"0:fine", "1:a bound fell short, or a measurement failed", "2:wrong usage"})
 public final class Main implements Runnable {
+    static final int FINE = 0;
+    static final int FELL_SHORT = 1;
+    static final int WRONG_USAGE = 2;
+
+    @Spec
+    private CommandSpec spec;
+
     @Override
     public void run() {
-        CommandLine.usage(this, System.out);
+        throw new ParameterException(spec.commandLine(), "name a command: " + commands(spec.commandLine()));
     }
 
-    /**
-     * Runs the main job.
-     *
-     * @param quick shorter windows
-     * @return the exit code
-     */
-    @Command(description = "Runs the main job.")
-    int run(@Option(names = "--quick") boolean quick) {
-        return 0;
+    static CommandLine commandLine() {
+        return new CommandLine(new Main())
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setParameterExceptionHandler(Main::wrongUsage)
+                .setExecutionExceptionHandler(Main::failed);
+    }
+
+    private static String commands(CommandLine root) {
+        return String.join(", ", root.getSubcommands().keySet());
+    }
+
+    private static int wrongUsage(ParameterException e, String[] arguments) {
+        CommandLine at = e.getCommandLine();
+        PrintWriter err = at.getErr();
+        String message = e.getMessage();
+        if (e instanceof UnmatchedArgumentException unmatched) {
+            String first = unmatched.getUnmatched().getFirst();
+            message = first.startsWith("-")
+                    ? first + ": there is no such option"
+                    : at.getParent() == null
+                            ? "\"" + first + "\" is not a command; there are " + commands(at)
+                            : "\"" + first + "\": this command takes no such argument";
+        }
+        err.println(message);
+        err.println("Try: " + at.getCommandSpec().qualifiedName() + " --help");
+        return WRONG_USAGE;
+    }
+
+    private static int failed(Exception e, CommandLine at, CommandLine.ParseResult parsed) {
+        at.getErr().println(e.getMessage() == null ? e.toString() : e.getMessage());
+        if (Boolean.getBoolean("panalock.trace")) {
+            e.printStackTrace(at.getErr());
+        } else {
+            at.getErr().println("(-Dpanalock.trace=true shows where)");
+        }
+        return FELL_SHORT;
     }
 
     public static void main(String[] args) {
-        System.exit(new CommandLine(new Main()).execute(args));
+        System.exit(commandLine().execute(args));
+    }
+
+    static final class Version implements CommandLine.IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = Main.class.getPackage().getImplementationVersion();
+            return new String[] {"panalock " + (version == null ? "(unpackaged)" : version)};
+        }
     }
 }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.claim;
+
+import io.panalock.bench.Progress;
+import io.panalock.bench.claim.Point.Quantity;
+import io.panalock.bench.machine.Machine;
+import io.panalock.bench.result.Recorder;
+import io.panalock.bench.result.Stats;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+
+/** Checks claims: measures what they need in interleaved repeats, again where the bound lies within the spread. */
+public final class ClaimRunner {
+    private static final int RERUNS = 3;
+
+    private final Bench bench;
+    private final int pairRounds;
+    private final int contendedRounds;
+    private final Map<String, Object> machine;
+    private final Recorder recorder;
+    private final BooleanSupplier timeLeft;
+    private final Map<Quantity, List<Double>> samples = new HashMap<>();
+
+    ClaimRunner(Bench bench, int pairRounds, int contendedRounds, Map<String, Object> machine, Recorder recorder,
+            BooleanSupplier timeLeft) {
+        this.bench = bench;
+        this.pairRounds = pairRounds;
+        this.contendedRounds = contendedRounds;
+        this.machine = machine;
+        this.recorder = recorder;
+        this.timeLeft = timeLeft;
+    }
+
+    /** The full check: 2 s a contended point. */
+    public static ClaimRunner full(Map<String, Object> machine, Recorder recorder) {
+        return new ClaimRunner(new Bench(50_000_000, 2_000_000_000), 11, 3, machine, recorder, () -> true);
+    }
+
+    /** Points of 0.25 s; reruns end after 38 s. */
+    public static ClaimRunner quick(Map<String, Object> machine, Recorder recorder) {
+        long until = System.nanoTime() + 38_000_000_000L;
+        return new ClaimRunner(
+                new Bench(15_000_000, 250_000_000), 5, 3, machine, recorder, () -> System.nanoTime() < until);
+    }
+
+    /** Judges all claims, in their order. */
+    public List<Judgement> check(List<Claim> claims, Progress progress) {
+        Map<Claim, Judgement> judged = new LinkedHashMap<>();
+        claims.forEach(claim -> judged.put(claim, null));
+        Map<String, List<Claim>> batches = new LinkedHashMap<>();
+        for (Claim claim : claims) {
+            Optional<String> lacking = lacking(claim);
+            if (lacking.isPresent()) {
+                judged.put(claim, Judgement.cannot(claim, lacking.get()));
+            } else {
+                batches.computeIfAbsent(claim.batch(), b -> new ArrayList<>()).add(claim);
+            }
+        }
+        batches.forEach((name, members) -> {
+            progress.at(name);
+            List<Claim> open = members;
+            for (int run = 0; run <= RERUNS && !open.isEmpty() && (run == 0 || timeLeft.getAsBoolean()); run++) {
+                if (run > 0) {
+                    progress.more(1);
+                }
+                measure(open);
+                progress.step();
+                open.forEach(claim -> judged.put(claim, judge(claim)));
+                open = open.stream().filter(claim -> judged.get(claim).close()).toList();
+            }
+        });
+        return List.copyOf(judged.values());
+    }
+
+    /** How many steps of progress {@link #check} starts with. */
+    public static int steps(List<Claim> claims) {
+        return (int) claims.stream().map(Claim::batch).distinct().count();
+    }
+
+    private Optional<String> lacking(Claim claim) {
+        boolean needsMembarrier =
+                claim.need() == Claim.Need.MEMBARRIER || claim.need() == Claim.Need.MEMBARRIER_AND_TWO_CPUS;
+        boolean needsCpus = claim.need() == Claim.Need.TWO_CPUS || claim.need() == Claim.Need.MEMBARRIER_AND_TWO_CPUS;
+        if (needsMembarrier && !Machine.membarrier(machine)) {
+            return Optional.of("membarrier is refused");
+        }
+        if (needsCpus && machine.get("cpus") instanceof Integer cpus && cpus < 2) {
+            return Optional.of("one CPU only");
+        }
+        return Optional.empty();
+    }
+
+    private void measure(List<Claim> claims) {
+        Set<Point> points = new LinkedHashSet<>();
+        for (Claim claim : claims) {
+            points.add(claim.subject().point());
+            if (claim.peer() != null) {
+                points.add(claim.peer().point());
+            }
+        }
+        List<Point> ordered = List.copyOf(points);
+        int rounds = rounds(ordered.getFirst());
+        for (int round = 0; round < rounds; round++) {
+            bench.round(round % 2 == 0 ? ordered : ordered.reversed()).forEach((point, metrics) -> metrics.forEach(
+                    (metric, value) -> keep(new Quantity(point, metric), value)));
+        }
+    }
+
+    private int rounds(Point point) {
+        return switch (point) {
+            case Point.Pair p -> pairRounds;
+            case Point.Contended p -> contendedRounds;
+            case Point.Allocation p -> contendedRounds;
+            case Point.Size p -> 1;
+        };
+    }
+
+    private void keep(Quantity quantity, double value) {
+        samples.computeIfAbsent(quantity, q -> new ArrayList<>()).add(value);
+        recorder.record("claim-point", params(quantity.point()), quantity.metric(), unit(quantity.metric()), value);
+    }
+
+    private static Map<String, Object> params(Point point) {
+        Map<String, Object> params = new LinkedHashMap<>();
+        switch (point) {
+            case Point.Pair p -> params.put("pair", p.lock());
+            case Point.Contended p -> {
+                params.put("contended", p.lock());
+                params.putAll(p.point().params());
+            }
+            case Point.Allocation p -> params.put("allocation", p.lock());
+            case Point.Size p -> params.put("size", p.what());
+        }
+        return params;
+    }
+
+    private static String unit(String metric) {
+        return switch (metric) {
+            case "time" -> "ns/pair";
+            case "throughput" -> "Mops/s";
+            case "longest" -> "ms";
+            case "allocated", "bytes" -> "B";
+            default -> "1";
+        };
+    }
+
+    private Judgement judge(Claim claim) {
+        Function<Quantity, double[]> values =
+                q -> samples.get(q).stream().mapToDouble(Double::doubleValue).toArray();
+        double[] own = values.apply(claim.subject());
+        return Judgement.of(claim, claim.peer() == null ? own : Stats.ratios(own, values.apply(claim.peer())));
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.contend;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * One point of the contended experiment.
+ *
+ * @param threads how many contend
+ * @param insideNs work while holding the lock
+ * @param outsideNs work between two acquisitions
+ * @param mode throughput, or latency in a run of its own
+ */
+public record ContendedPoint(int threads, int insideNs, int outsideNs, Mode mode) {
+    /** Timing every acquisition halves the throughput, so the two are never measured together. */
+    public enum Mode {
+        THROUGHPUT,
+        LATENCY
+    }
+
+    public ContendedPoint {
+        if (threads < 1 || threads > 1024) {
+            throw new IllegalArgumentException(threads + " is not a number of threads from 1 to 1024");
+        }
+        if (insideNs < 0 || outsideNs < 0) {
+            throw new IllegalArgumentException("work must not be negative");
+        }
+    }
+
+    public boolean latency() {
+        return mode == Mode.LATENCY;
+    }
+
+    public Map<String, Object> params() {
+        Map<String, Object> params = new LinkedHashMap<>();
+        params.put("threads", threads);
+        params.put("inside_ns", insideNs);
+        params.put("outside_ns", outsideNs);
+        params.put("mode", mode.name().toLowerCase(java.util.Locale.ROOT));
+        return params;
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.contend;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.InvocationTargetException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.HdrHistogram.Histogram;
+
+/**
+ * A lock whose loop runs in Java, with its own copy of the loop's classes. Two objects of this class never share
+ * compiled code, not even for the same lock; so uncontended and contended measurements take one each.
+ */
+public final class JavaLock implements Lock {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final long WARM_UP_NS = 150_000_000;
+
+    private final String id;
+    private final Map<String, Object> params;
+    private final LockLoop loop;
+    private double stepNs;
+
+    /**
+     * @param id as in {@link Lock#id}
+     * @param params as in {@link Lock#params}, without side
+     * @param loopClass simple name of a class in io.panalock.bench.loop
+     * @param arguments for its constructor
+     */
+    public JavaLock(String id, Map<String, Object> params, String loopClass, String... arguments) {
+        this.id = id;
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("side", "java");
+        all.putAll(params);
+        this.params = all;
+        this.loop = load(id, loopClass, arguments);
+    }
+
+    @SuppressWarnings("resource") // the copy lives as long as the lock
+    private static LockLoop load(String id, String loopClass, String[] arguments) {
+        try {
+            return (LockLoop) new IsolatingLoader(id)
+                    .loadClass("io.panalock.bench.loop." + loopClass)
+                    .getConstructor(String[].class)
+                    .newInstance((Object) arguments);
+        } catch (InvocationTargetException e) {
+            throw new IllegalStateException(id + ": " + e.getCause(), e.getCause());
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(id + ": " + e, e);
+        }
+    }
+
+    LockLoop loop() {
+        return loop;
+    }
+
+    @Override
+    public String id() {
+        return id;
+    }
+
+    @Override
+    public Map<String, Object> params() {
+        return params;
+    }
+
+    @Override
+    public long pairs(int pairs) {
+        long from = System.nanoTime();
+        loop.pairs(pairs);
+        return System.nanoTime() - from;
+    }
+
+    /** Bytes of Java objects that so many pairs allocate. */
+    public long allocatedByPairs(int pairs) {
+        long from = THREADS.getCurrentThreadAllocatedBytes();
+        loop.pairs(pairs);
+        return THREADS.getCurrentThreadAllocatedBytes() - from;
+    }
+
+    @Override
+    public void calibrate() {
+        stepNs = loop.stepNs();
+    }
+
+    private int steps(int ns) {
+        if (ns > 0 && !(stepNs > 0)) {
+            calibrate();
+        }
+        return ns == 0 ? 0 : (int) Math.round(ns / stepNs);
+    }
+
+    @Override
+    public void warmUp() {
+        long until = System.nanoTime() + WARM_UP_NS;
+        while (System.nanoTime() < until) {
+            pairs(1000);
+        }
+    }
+
+    /** The same for the contended loops, with several short runs, so that they are compiled as a whole, not on stack. */
+    public void warmUpContended() {
+        calibrate();
+        for (ContendedPoint.Mode mode : ContendedPoint.Mode.values()) {
+            for (int threads = 1; threads <= 3; threads++) {
+                contend(new ContendedPoint(threads, 0, 0, mode), 1_000_000, 25_000_000);
+                contend(new ContendedPoint(threads, 50, 50, mode), 1_000_000, 10_000_000);
+            }
+        }
+    }
+
+    @Override
+    public Outcome contend(ContendedPoint point, long warmNs, long windowNs) {
+        Control control = new Control();
+        int inside = steps(point.insideNs());
+        int outside = steps(point.outsideNs());
+        loop.reset();
+
+        List<Worker> workers = new ArrayList<>();
+        List<Thread> threads = new ArrayList<>();
+        CountDownLatch gate = new CountDownLatch(1);
+        AtomicInteger arrived = new AtomicInteger();
+        for (int i = 1; i <= point.threads(); i++) {
+            Worker worker = new Worker(control, i, inside, outside, point.latency());
+            workers.add(worker);
+            threads.add(Thread.ofPlatform().name("bench-" + i).daemon().start(() -> run(worker, point, gate, arrived)));
+        }
+        gate.countDown();
+        do {
+            sleep(Math.max(warmNs, 100_000));
+        } while (arrived.get() < point.threads());
+        control.enter(Control.MEASURE);
+        long from = System.nanoTime();
+        sleep(windowNs);
+        long measuredNs = System.nanoTime() - from;
+        control.enter(Control.STOP);
+        threads.forEach(JavaLock::join);
+        return outcome(workers, measuredNs, point.latency());
+    }
+
+    private void run(Worker worker, ContendedPoint point, CountDownLatch gate, AtomicInteger arrived) {
+        try {
+            gate.await();
+            arrived.incrementAndGet();
+            long before = THREADS.getCurrentThreadAllocatedBytes();
+            if (point.latency()) {
+                loop.latency(worker);
+            } else {
+                loop.throughput(worker);
+            }
+            worker.allocated(THREADS.getCurrentThreadAllocatedBytes() - before);
+        } catch (InterruptedException | RuntimeException | Error e) {
+            worker.failed(e);
+        }
+    }
+
+    private Outcome outcome(List<Worker> workers, long windowNs, boolean latency) {
+        for (Worker worker : workers) {
+            if (worker.failure() != null) {
+                throw new IllegalStateException(id + ": a thread failed: " + worker.failure(), worker.failure());
+            }
+        }
+        long all = workers.stream().mapToLong(Worker::all).sum();
+        if (loop.protectedCount() != all) {
+            throw new IllegalStateException(id + ": THE LOCK DID NOT EXCLUDE: the protected counter is "
+                    + loop.protectedCount() + " after " + all + " acquisitions");
+        }
+        Optional<Histogram> latencies = Optional.empty();
+        if (latency) {
+            Histogram merged = Worker.newHistogram();
+            workers.forEach(w -> merged.add(w.histogram()));
+            latencies = Optional.of(merged);
+        }
+        return new Outcome(
+                windowNs,
+                workers.stream().mapToLong(Worker::counted).toArray(),
+                all,
+                loop.handovers(),
+                workers.stream().mapToLong(Worker::longestNs).max().orElse(0),
+                latencies,
+                workers.stream().mapToLong(Worker::allocated).sum());
+    }
+
+    private static void sleep(long ns) {
+        long until = System.nanoTime() + ns;
+        for (long left = ns; left > 0; left = until - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+    }
+
+    private static void join(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while a run ended", e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return id + Arrays.asList(params.values());
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.text;
+
+import io.panalock.bench.result.Metric;
+import io.panalock.bench.result.Result;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * One cell of a table. A figure names the results that it was made from, so that nothing can be printed that was not
+ * measured.
+ *
+ * @param text as printed
+ * @param sources none for words, one for a figure, two for a ratio (dividend, divisor)
+ */
+public record Cell(String text, List<Source> sources) {
+    /** A metric of a result. */
+    public record Source(Result result, String metric) {
+        public Metric value() {
+            Metric value = result.metrics().get(metric);
+            if (value == null) {
+                throw new IllegalArgumentException("no metric " + metric + " in " + result);
+            }
+            return value;
+        }
+    }
+
+    public static final Cell EMPTY = words("");
+
+    public Cell {
+        sources = List.copyOf(sources);
+    }
+
+    public static Cell words(String text) {
+        return new Cell(text, List.of());
+    }
+
+    /** {@code 4.7 ± 0.1}. */
+    public static Cell figure(Result result, String metric) {
+        Source source = new Source(result, metric);
+        return new Cell(format(source.value()), List.of(source));
+    }
+
+    /** {@code 0.96}. */
+    public static Cell ratio(Result result, Result to, String metric) {
+        List<Source> sources = List.of(new Source(result, metric), new Source(to, metric));
+        return new Cell(formatRatio(sources.get(0).value().value() / sources.get(1).value().value()), sources);
+    }
+
+    public static String format(Metric metric) {
+        String value = number(metric.value());
+        return metric.hasSpread() ? value + " ± " + number(metric.spread()) : value;
+    }
+
+    public static String formatRatio(double ratio) {
+        return String.format(Locale.ROOT, ratio < 0.1 ? "%.4f" : "%.2f", ratio);
+    }
+
+    /** As many digits as can matter. */
+    public static String number(double value) {
+        double size = Math.abs(value);
+        return String.format(Locale.ROOT, size < 10 ? "%.2f" : size < 100 ? "%.1f" : "%.0f", value);
+    }
+}

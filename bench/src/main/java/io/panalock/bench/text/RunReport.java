@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.text;
+
+import io.panalock.bench.contend.Locks;
+import io.panalock.bench.jmh.JmhPoint;
+import io.panalock.bench.result.Result;
+import io.panalock.bench.result.Results;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** The tables of {@code run}. */
+public final class RunReport {
+    private static final String TIME = "time";
+    private static final String THROUGHPUT = "throughput";
+
+    private static final Map<String, String> NAMES = Map.ofEntries(
+            Map.entry("jni", "JNI"),
+            Map.entry("ffm", "FFM"),
+            Map.entry("critical", "FFM critical"),
+            Map.entry("ffm_critical", "FFM critical"),
+            Map.entry("hybrid", "HYBRID"),
+            Map.entry("pure", "PURE"),
+            Map.entry("reentrantlock", "ReentrantLock"),
+            Map.entry("pthread-mutex-ffm", "pthread_mutex, FFM"),
+            Map.entry("pthread-mutex-jni", "pthread_mutex, JNI"));
+
+    private final Results results;
+
+    public RunReport(Results results) {
+        this.results = results;
+    }
+
+    /** A table and its heading. */
+    public record Titled(String title, Table table) {}
+
+    /** Every table that has a row. */
+    public List<Titled> tables() {
+        List<Titled> tables = new ArrayList<>();
+        tables.add(new Titled("Calls to C", calls()));
+        tables.add(new Titled("One uncontended lock + unlock, Java", javaPeers()));
+        tables.add(new Titled("One uncontended lock + unlock, Panalock in Java (ns)", javaPairs()));
+        tables.add(new Titled("One uncontended lock + unlock, C", cPairs()));
+        for (Section section : sections()) {
+            tables.add(new Titled(
+                    "Contended, " + section.label() + ": million acquisitions per second, by threads",
+                    contended(section)));
+        }
+        tables.removeIf(t -> t.table().isEmpty());
+        return tables;
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        for (Titled each : tables()) {
+            text.append(System.lineSeparator())
+                    .append(each.title())
+                    .append(System.lineSeparator())
+                    .append(each.table());
+        }
+        return text.toString();
+    }
+
+    private Table calls() {
+        Table table = new Table("", "ns/call", "vs JNI");
+        for (String target : JmhPoint.TARGETS) {
+            Optional<Result> jni = results.find("call", JmhPoint.callParams(target, "jni"));
+            for (String way : JmhPoint.WAYS) {
+                results.find("call", JmhPoint.callParams(target, way)).ifPresent(result -> table.row(
+                        Cell.words(describe(target) + ", " + name(way)),
+                        Cell.figure(result, TIME),
+                        jni.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY)));
+            }
+        }
+        return table;
+    }
+
+    private static String describe(String target) {
+        return switch (target) {
+            case "int1" -> "1 int";
+            case "int4" -> "4 ints";
+            case "int10" -> "10 ints";
+            default -> target;
+        };
+    }
+
+    /** What a Java program has already. */
+    private Table javaPeers() {
+        Table table = new Table("", "ns/pair", "vs ReentrantLock");
+        Optional<Result> reentrant = reentrantLock();
+        for (String peer :
+                List.of(Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED, Locks.MUTEX_FFM, Locks.MUTEX_JNI)) {
+            results.find("pair", Map.of("side", "java", "lock", peer)).ifPresent(result -> table.row(
+                    Cell.words(name(peer)),
+                    Cell.figure(result, TIME),
+                    reentrant.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY)));
+        }
+        return table;
+    }
+
+    private Optional<Result> reentrantLock() {
+        return results.find("pair", Map.of("side", "java", "lock", Locks.REENTRANT_LOCK));
+    }
+
+    private Table javaPairs() {
+        record Column(String layout, String place) {}
+        List<Column> columns = new ArrayList<>();
+        for (String place : Locks.PLACES) {
+            for (String layout : Locks.LAYOUTS) {
+                if (results.find("pair", Map.of("layout", layout, "place", place)).isPresent()) {
+                    columns.add(new Column(layout, place));
+                }
+            }
+        }
+        List<String> heads = new ArrayList<>(List.of(""));
+        columns.forEach(column -> heads.add(column.layout.toUpperCase(Locale.ROOT) + " " + column.place));
+        heads.add("best vs ReentrantLock");
+        Table table = new Table(heads.toArray(String[]::new));
+        Optional<Result> reentrant = reentrantLock();
+        for (String backend : Locks.BACKENDS) {
+            List<Cell> cells = new ArrayList<>(List.of(Cell.words(name(backend))));
+            List<Result> own = new ArrayList<>();
+            for (Column column : columns) {
+                Optional<Result> found =
+                        results.find("pair", JmhPoint.pairParams(backend, column.layout, column.place));
+                found.ifPresent(own::add);
+                cells.add(found.map(r -> Cell.figure(r, TIME)).orElse(Cell.EMPTY));
+            }
+            if (!own.isEmpty()) {
+                Result best = own.stream().min(Comparator.comparingDouble(RunReport::time)).orElseThrow();
+                cells.add(reentrant.map(to -> Cell.ratio(best, to, TIME)).orElse(Cell.EMPTY));
+                table.row(cells);
+            }
+        }
+        return table;
+    }
+
+    private static double time(Result result) {
+        return result.metrics().get(TIME).value();
+    }
+
+    private Table cPairs() {
+        Table table = new Table("", "ns/pair", "vs pthread_mutex");
+        Optional<Result> mutex = results.find("pair", Map.of("side", "c", "lock", "pthread-mutex"));
+        for (Result result : results.all()) {
+            if (result.matches("pair", Map.of("side", "c"))) {
+                table.row(
+                        Cell.words(cName(String.valueOf(result.params().get("lock")))),
+                        Cell.figure(result, TIME),
+                        mutex.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY));
+            }
+        }
+        return table;
+    }
+
+    /** Work inside and outside a lock. */
+    record Section(long insideNs, long outsideNs) {
+        String label() {
+            if (insideNs == 0 && outsideNs == 0) {
+                return "empty section";
+            }
+            return insideNs + " ns inside" + (outsideNs == 0 ? "" : ", " + outsideNs + " ns outside");
+        }
+
+        Map<String, Object> params() {
+            return Map.of("inside_ns", insideNs, "outside_ns", outsideNs, "mode", THROUGHPUT);
+        }
+    }
+
+    Set<Section> sections() {
+        Set<Section> sections = new LinkedHashSet<>();
+        for (Result result : contendedResults()) {
+            sections.add(new Section(number(result, "inside_ns"), number(result, "outside_ns")));
+        }
+        return sections;
+    }
+
+    Set<Long> threads(Section section) {
+        Set<Long> threads = new LinkedHashSet<>();
+        for (Result result : results.all()) {
+            if (result.matches("contended", section.params())) {
+                threads.add(number(result, "threads"));
+            }
+        }
+        return threads;
+    }
+
+    private List<Result> contendedResults() {
+        return results.all().stream()
+                .filter(r -> r.matches("contended", Map.of("mode", THROUGHPUT)))
+                .toList();
+    }
+
+    private static long number(Result result, String param) {
+        return ((Number) result.params().get(param)).longValue();
+    }
+
+    /** The lock's own parameters: what is left without those of the point. */
+    private static Map<String, Object> lockOf(Result result) {
+        Map<String, Object> lock = new LinkedHashMap<>(result.params());
+        lock.keySet().removeAll(Set.of("threads", "inside_ns", "outside_ns", "mode"));
+        return lock;
+    }
+
+    /** The lock that everybody has already: ReentrantLock in Java, pthread_mutex in C. */
+    static Map<String, Object> peerOf(Map<String, Object> lock) {
+        return lock.get("side").equals("c")
+                ? Map.of("side", "c", "lock", "pthread-mutex")
+                : Map.of("side", "java", "lock", Locks.REENTRANT_LOCK);
+    }
+
+    Optional<Result> contended(Map<String, ?> lock, Section section, long threads) {
+        Map<String, Object> params = new LinkedHashMap<>(section.params());
+        params.putAll(lock);
+        params.put("threads", threads);
+        return results.find("contended", params);
+    }
+
+    private Table contended(Section section) {
+        Set<Long> threads = threads(section);
+        List<String> heads = new ArrayList<>(List.of(""));
+        threads.forEach(n -> heads.add(String.valueOf(n)));
+        threads.forEach(n -> heads.add("vs peer, " + n));
+        Table table = new Table(heads.toArray(String[]::new));
+        Set<Map<String, Object>> locks = new LinkedHashSet<>();
+        contendedResults().forEach(r -> locks.add(lockOf(r)));
+        for (Map<String, Object> lock : locks) {
+            List<Cell> cells = new ArrayList<>(List.of(Cell.words(lockName(lock))));
+            for (long n : threads) {
+                cells.add(contended(lock, section, n)
+                        .map(r -> Cell.figure(r, THROUGHPUT))
+                        .orElse(Cell.EMPTY));
+            }
+            for (long n : threads) {
+                Optional<Result> own = contended(lock, section, n);
+                Optional<Result> peer = contended(peerOf(lock), section, n);
+                cells.add(own.isPresent() && peer.isPresent()
+                        ? Cell.ratio(own.get(), peer.get(), THROUGHPUT)
+                        : Cell.EMPTY);
+            }
+            table.row(cells);
+        }
+        return table;
+    }
+
+    private static String lockName(Map<String, Object> lock) {
+        if (lock.get("side").equals("c")) {
+            return "C " + cName(String.valueOf(lock.get("lock")));
+        }
+        Object backend = lock.get("backend");
+        return backend == null
+                ? name(String.valueOf(lock.get("lock")))
+                : name(backend.toString()) + " " + String.valueOf(lock.get("layout")).toUpperCase(Locale.ROOT);
+    }
+
+    private static String cName(String lock) {
+        return switch (lock) {
+            case "pthread-mutex" -> "pthread_mutex";
+            case "pthread-spin" -> "pthread_spin";
+            case "bare" -> "bare compare-and-swap + store";
+            default -> {
+                String[] parts = lock.split("-", 2);
+                yield parts[0].toUpperCase(Locale.ROOT) + (parts.length == 1 ? ", inline" : ", " + parts[1]);
+            }
+        };
+    }
+
+    private static String name(String key) {
+        return NAMES.getOrDefault(key, key);
+    }
+}
