@@ -356,9 +356,14 @@ public final class LockDomain implements AutoCloseable {
             if (!attached.removeIf(s -> s.address() == segment.address())) {
                 throw new IllegalArgumentException("this segment is not attached");
             }
-            panalock_h.pl_domain_detach(memory, segment);
-            pure.detach(segment.address());
+            forget(segment);
         }
+    }
+
+    private void forget(MemorySegment segment) {
+        MemorySegment base = MemorySegment.ofAddress(segment.address()); // its arena may be closed by now
+        panalock_h.pl_domain_detach(memory, base);
+        pure.detach(base.address());
     }
 
     /** Whether other processes can open it. */
@@ -405,7 +410,7 @@ public final class LockDomain implements AutoCloseable {
             }
             if (shared) {
                 poolArena.close();
-                attached.forEach(s -> panalock_h.pl_domain_detach(memory, s));
+                attached.forEach(this::forget);
                 attached.clear();
             } else if (isNative) {
                 panalock_h.pl_domain_poison(memory);

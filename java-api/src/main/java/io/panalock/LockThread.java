@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock;
 
+import io.panalock.internal.Layouts;
 import io.panalock.internal.Natives;
 import io.panalock.internal.ffm.panalock_h;
 import io.panalock.pure.Slots;
@@ -8,6 +9,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A thread's handle in a domain. Locks find it by themselves when they have to wait; a loop that often waits may get it once
@@ -17,6 +19,9 @@ import java.nio.file.Path;
  * virtual thread's, borrowed while it waits (with debug checks: while it holds, too).
  */
 public final class LockThread {
+    private static final int ENDING_TRIES = 10;
+    private static final long ENDING_NANOS = 1_000_000;
+
     private final LockDomain domain;
     private final Thread thread;
     private final boolean virtual;
@@ -77,10 +82,17 @@ public final class LockThread {
 
     /** A slot to wait with, until {@link #exit}: its number, {@code -ENOSPC} or {@code -ESHUTDOWN}. */
     int enter() {
-        if (own != 0 || !virtual && registerOwn()) {
-            return own;
+        for (int i = 0; ; i++) {
+            if (own != 0 || !virtual && registerOwn()) {
+                return own;
+            }
+            int slot = Slots.register(domain.pure(), 0);
+            if (slot != -Layouts.ENOSPC || virtual || i == ENDING_TRIES) {
+                return slot;
+            }
+            // A thread that has ended for Java still has its slot for a moment.
+            LockSupport.parkNanos(this, ENDING_NANOS);
         }
-        return Slots.register(domain.pure(), 0);
     }
 
     void exit(int slot) {
