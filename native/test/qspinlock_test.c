@@ -157,29 +157,45 @@ static bool waits(held_lock *h, int i)
 	       (i == 0 && any_bits(h->layout, &h->lock) & PL_Q_PENDING);
 }
 
-static void waiters_acquire_in_the_order_of_their_arrival(uint32_t flags)
+/*
+ * A waiter that is due and does not run for some milliseconds is overtaken, on purpose, so a busy machine may spoil a
+ * round or two. By chance eight waiters keep their order once in 40,320 rounds.
+ */
+enum { attempts = 10 };
+
+static bool waiters_acquire_in_order(int layout, uint32_t flags, int waiters)
 {
 	pl_thread *self = pl_self_in(domain);
+	held_lock h = {.layout = layout, .flags = flags, .timeout = PL_FOREVER};
+	crew *crews[8];
+	assert_int_equal(any_lock_it(layout, self, &h.lock), 0);
+	for (int i = 0; i < waiters; i++) {
+		crews[i] = crew_start(1, wait_and_note_the_order, &h);
+		AWAIT(waits(&h, i));
+		assert_int_equal(any_is_contended(layout, &h.lock), 1);
+		if (flags & PL_WAIT_SPIN && i == 0) /* alone it stands at the pending bit, without a queue */
+			assert_int_equal(any_tail(layout, &h.lock), 0);
+	}
+	assert_int_equal(any_unlock(layout, self, &h.lock), 0);
+	bool in_order = true;
+	for (int i = 0; i < waiters; i++)
+		crew_join(crews[i]);
+	for (int i = 0; i < waiters; i++)
+		in_order = in_order && h.waiter[i].place == (uint32_t)i + 1;
+	assert_int_equal(h.order, waiters);
+	assert_int_equal(any_bits(layout, &h.lock), 0);
+	return in_order;
+}
+
+static void waiters_acquire_in_the_order_of_their_arrival(uint32_t flags)
+{
 	for (int layout = 0; layout < layouts; layout++)
-		for (int waiters = 1; waiters <= 8; waiters *= 2)
-			for (uint64_t round = scaled(flags & PL_WAIT_SPIN ? 6 : 12); round; round--) {
-				held_lock h = {.layout = layout, .flags = flags, .timeout = PL_FOREVER};
-				crew *crews[8];
-				assert_int_equal(any_lock_it(layout, self, &h.lock), 0);
-				for (int i = 0; i < waiters; i++) {
-					crews[i] = crew_start(1, wait_and_note_the_order, &h);
-					AWAIT(waits(&h, i));
-					assert_int_equal(any_is_contended(layout, &h.lock), 1);
-					if (flags & PL_WAIT_SPIN && i == 0) /* alone it stands at the pending bit, without a queue */
-						assert_int_equal(any_tail(layout, &h.lock), 0);
-				}
-				assert_int_equal(any_unlock(layout, self, &h.lock), 0);
-				for (int i = 0; i < waiters; i++)
-					crew_join(crews[i]);
-				for (int i = 0; i < waiters; i++)
-					assert_int_equal(h.waiter[i].place, i + 1);
-				assert_int_equal(any_bits(layout, &h.lock), 0);
-			}
+		for (int waiters = 1; waiters <= 8; waiters *= 2) {
+			int in_order = 0;
+			for (int round = 0; round < attempts && in_order < 2; round++)
+				in_order += waiters_acquire_in_order(layout, flags, waiters);
+			assert_int_equal(in_order, 2);
+		}
 }
 
 static void spinners_acquire_in_the_order_of_their_arrival(void **state)
@@ -258,30 +274,40 @@ static void time_out_and_wait_again(int index, void *shared)
 	REQUIRE_EQUAL(any_unlock(r->h.layout, self, &r->h.lock), 0);
 }
 
+enum { others = 5 };
+
+static uint32_t place_after_waiting_again(int layout, bool resume)
+{
+	pl_thread *self = pl_self_in(domain);
+	resumed_wait r = {.h = {.layout = layout, .timeout = PL_FOREVER}, .resume = resume};
+	crew *crews[others];
+	assert_int_equal(any_lock_it(layout, self, &r.h.lock), 0);
+	crew *first = crew_start(1, time_out_and_wait_again, &r);
+	AWAIT(pl_load_acq(&r.timed_out));
+	for (int i = 0; i < others; i++) {
+		crews[i] = crew_start(1, wait_and_note_the_order, &r.h);
+		AWAIT(waits(&r.h, i));
+	}
+	pl_store_rel(&r.go_on, 1);
+	AWAIT(is_parked(r.slot));
+	assert_int_equal(any_unlock(layout, self, &r.h.lock), 0);
+	crew_join(first);
+	for (int i = 0; i < others; i++)
+		crew_join(crews[i]);
+	return r.place;
+}
+
 static void resumed_wait_keeps_its_place_in_the_line(void **state)
 {
 	(void)state;
-	enum { others = 3 };
-	pl_thread *self = pl_self_in(domain);
-	for (int layout = 0; layout < layouts; layout++)
-		for (uint32_t resume = 0; resume < 2; resume++) {
-			resumed_wait r = {.h = {.layout = layout, .timeout = PL_FOREVER}, .resume = resume};
-			crew *crews[others];
-			assert_int_equal(any_lock_it(layout, self, &r.h.lock), 0);
-			crew *first = crew_start(1, time_out_and_wait_again, &r);
-			AWAIT(pl_load_acq(&r.timed_out));
-			for (int i = 0; i < others; i++) {
-				crews[i] = crew_start(1, wait_and_note_the_order, &r.h);
-				AWAIT(waits(&r.h, i));
-			}
-			pl_store_rel(&r.go_on, 1);
-			AWAIT(is_parked(r.slot));
-			assert_int_equal(any_unlock(layout, self, &r.h.lock), 0);
-			crew_join(first);
-			for (int i = 0; i < others; i++)
-				crew_join(crews[i]);
-			assert_int_equal(r.place, resume ? 1 : others + 1);
+	for (int layout = 0; layout < layouts; layout++) {
+		int kept = 0, lost = 0;
+		for (int round = 0; round < attempts && (kept < 2 || lost < 2); round++) {
+			kept += place_after_waiting_again(layout, true) == 1;
+			lost += place_after_waiting_again(layout, false) == others + 1;
 		}
+		assert_true(kept >= 2 && lost >= 2);
+	}
 }
 
 typedef struct {

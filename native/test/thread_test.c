@@ -356,6 +356,7 @@ static void domain_at_a_closed_ones_place_is_another_domain(void **state)
 		for (int i = 0; i < 1000; i++)
 			assert_int_equal(pl_thread_register(d, 0, &slots[i]), 0);
 		assert_non_null(pl_self_in(d));
+		assert_int_equal(pl_domain_close(d), 0);
 		assert_true(munmap(memory, bytes) == 0);
 		uint64_t fewer = pl_domain_size(&small);
 		assert_ptr_equal(mmap(memory, fewer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
@@ -368,6 +369,7 @@ static void domain_at_a_closed_ones_place_is_another_domain(void **state)
 		in_a_thread(take_the_other_slot, &other);
 		assert_non_null(other);
 		assert_true(other != self);
+		assert_int_equal(pl_domain_close(d), 0);
 		assert_true(munmap(memory, fewer) == 0);
 		assert_ptr_equal(mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
 				 memory);

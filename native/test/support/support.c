@@ -54,13 +54,17 @@ int test_end(void **state)
 
 /* ---- scaling ---- */
 
+static uint64_t percent = 100;
+
+__attribute__((constructor)) static void read_percent(void)
+{
+	const char *given = getenv("PANALOCK_TEST_PERCENT");
+	if (given)
+		percent = strtoull(given, NULL, 10);
+}
+
 uint64_t scaled(uint64_t count)
 {
-	static uint64_t percent;
-	if (!percent) {
-		const char *given = getenv("PANALOCK_TEST_PERCENT");
-		percent = given ? strtoull(given, NULL, 10) : 100;
-	}
 	uint64_t n = count * percent / 100 / (UNDER_TSAN ? 8 : UNDER_ASAN ? 2 : 1);
 	return n ? n : 1;
 }
