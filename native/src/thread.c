@@ -35,14 +35,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool owner_gone(pl_domain *d, pl_thread *slot)
 {
-	pl_process *p = &d->processes[slot->process % PL_PROCESSES];
+	pl_process *p = &d->processes[pl_load_rlx(&slot->process) % PL_PROCESSES];
+	uint32_t tid = pl_load_rlx(&slot->tid);
 	uint32_t pid = pl_load_rlx(&p->pid);
 	uint64_t incarnation = pl_load64_rlx(&slot->incarnation);
 	if (!pid || pl_load64_rlx(&p->incarnation) != incarnation)
 		return true;
 	if (pid != pl_os_pid() && pl_os_incarnation(pid) != incarnation)
 		return true;
-	return slot->tid && !pl_os_thread_alive(pid, slot->tid);
+	return tid && !pl_os_thread_alive(pid, tid);
 }
 
 /* Takes a slot in state @from; on success it is CLAIMED by us. */
@@ -84,10 +85,11 @@ int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
 	pl_thread *slot = find_slot(domain);
 	if (!slot)
 		return -ENOSPC;
-	slot->process = pl_domain_process(domain);
-	pl_store64_rlx(&slot->incarnation, domain->processes[slot->process].incarnation);
-	slot->tid = tid;
-	slot->depth = 0;
+	uint32_t process = pl_domain_process(domain);
+	pl_store_rlx(&slot->process, process); /* those who look for orphans read these at any time */
+	pl_store64_rlx(&slot->incarnation, pl_load64_rlx(&domain->processes[process].incarnation));
+	pl_store_rlx(&slot->tid, tid);
+	pl_store_rlx(&slot->depth, 0);
 	slot->heat = 0;
 	slot->acquired = 0;
 	pl_store_rlx(&slot->interrupted, 0);
