@@ -78,7 +78,16 @@ void pl_os_heavy_fence(bool shared)
 
 uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns)
 {
-	return pl_cpu_wait_change(word, value, ns, pl_os_relaxes_per_100ns);
+	enum { piece_ns = 100000 }; /* relaxes are only about right: longer waits look at the clock now and then */
+	if (PL_LIKELY(ns <= piece_ns))
+		return pl_cpu_wait_change(word, value, ns, pl_os_relaxes_per_100ns);
+	uint64_t now = pl_os_now(), until = now + ns;
+	uint32_t seen;
+	do {
+		uint32_t piece = until - now < piece_ns ? (uint32_t)(until - now) : piece_ns;
+		seen = pl_cpu_wait_change(word, value, piece, pl_os_relaxes_per_100ns);
+	} while (seen == value && (now = pl_os_now()) < until);
+	return seen;
 }
 
 void pl_os_yield(void) { sched_yield(); }
