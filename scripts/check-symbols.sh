@@ -30,6 +30,7 @@ fi
 while read -r needed; do
 	case $needed in
 	libc.so.6 | libpthread.so.0 | ld-linux-*) ;;
+	libc.so) ;; # musl's name for it
 	*) problem "needs $needed" ;;
 	esac
 done < <(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
@@ -37,7 +38,7 @@ done < <(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 exported=$(readelf --dyn-syms -W "$library" |
 	awk '$7 != "UND" && ($5 == "GLOBAL" || $5 == "WEAK") && $4 != "NOTYPE" { sub(/@.*/, "", $8); print $8 }' | sort -u)
 declared=$("$ROOT/scripts/c-abi.sh" - | awk '($1 == "function" || $1 == "variable") { print $2 }' | sort -u)
-extra=$(comm -23 <(printf '%s\n' "$exported") <(printf '%s\n' "$declared") | grep -vE '^(Java_io_panalock_|JNI_On(Load|Unload)$)' || true)
+extra=$(comm -23 <(printf '%s\n' "$exported") <(printf '%s\n' "$declared") | grep -vE '^(Java_io_panalock_|JNI_On(Load|Unload)$|_init$|_fini$)' || true)
 missing=$(comm -13 <(printf '%s\n' "$exported") <(printf '%s\n' "$declared"))
 [ -z "$extra" ] || problem "exports what no public header declares: ${extra//$'\n'/ }"
 [ -z "$missing" ] || problem "lacks what the public headers declare: ${missing//$'\n'/ }"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # run-c-tests.sh [--arg WORD] VARIANT PROGRAM...: runs every program, each with a time limit, and fails if one fails.
-# Everything they print is shown. A test that was skipped counts as a failure: what is not run is not tested.
+# LAUNCHER="WORD..." in the environment goes in front of each (an emulator). Everything they print is shown. A test that was skipped counts as a failure: what is not run is not tested.
 set -uo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,7 +22,7 @@ export ASAN_OPTIONS=abort_on_error=0:exitcode=99:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99:${UBSAN_OPTIONS:-}
 export TSAN_OPTIONS=halt_on_error=1:exitcode=99:second_deadlock_stack=1:${TSAN_OPTIONS:-}
 
-launcher=()
+read -ra launcher <<<"${LAUNCHER:-}"
 if [ "$variant" = tsan ] && have setarch && setarch -R true 2>/dev/null; then
 	# GCC 12's ThreadSanitizer cannot map its shadow memory where the kernel randomizes addresses by more than 28 bits.
 	launcher=(setarch -R)

@@ -50,6 +50,12 @@ void pl_cpu_init(const char *forced)
 	}
 }
 
+#if !defined(__GLIBC__)
+/* libgcc's outline atomics ask the C library by this name, which musl's shared library keeps to itself. */
+unsigned long __getauxval(unsigned long type);
+unsigned long __getauxval(unsigned long type) { return getauxval(type); }
+#endif
+
 static inline uint64_t counter(void)
 {
 	uint64_t now;
