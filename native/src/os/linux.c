@@ -98,8 +98,9 @@ uint32_t pl_os_tid(void) { return (uint32_t)syscall(SYS_gettid); }
 uint64_t pl_os_incarnation(uint32_t pid)
 {
 	PL_KEEP_ERRNO;
-	char path[32], text[512];
-	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	char path[48], text[512];
+	/* The first thread's entry says the same; emulators make up /proc/PID/stat of the process itself. */
+	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
