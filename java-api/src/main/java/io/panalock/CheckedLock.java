@@ -52,7 +52,8 @@ final class CheckedLock extends QSpinLock {
     @Override
     public void unlock() {
         LockThread self = domain.current();
-        int slot = self.slotIfAny();
+        // A virtual thread without a slot holds nothing; a platform thread's may have been used from C only.
+        int slot = self.isVirtual() ? self.slotIfAny() : slot(self);
         int err = slot == 0 ? -Layouts.EPERM : Checks.unlocked(pure(), slot, address);
         if (err != 0) {
             throw new IllegalMonitorStateException(
