@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.panalock.bench.result.Results;
+import io.panalock.bench.result.ResultsJson;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+class CommandLineTest {
+    private record Ran(int code, String out, String err) {}
+
+    private static Ran run(String... arguments) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine line = Main.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        return new Ran(line.execute(arguments), out.toString(), err.toString());
+    }
+
+    private static void assertWrongUsage(Ran ran, String... says) {
+        assertThat(ran.code()).isEqualTo(2);
+        assertThat(ran.err()).contains(says).contains("--help").doesNotContain("Exception");
+    }
+
+    @Test
+    void noCommandNamesTheCommands() {
+        assertWrongUsage(run(), "info", "run", "claims");
+    }
+
+    @Test
+    void anUnknownCommandNamesTheCommands() {
+        assertWrongUsage(run("rum"), "\"rum\" is not a command", "info", "run", "claims");
+    }
+
+    @Test
+    void anUnknownOptionIsNamed() {
+        assertWrongUsage(run("run", "--fast"), "--fast: there is no such option", "panalock run --help");
+    }
+
+    @Test
+    void aSurplusArgumentIsNamed() {
+        assertWrongUsage(run("run", "everything"), "\"everything\": this command takes no such argument");
+    }
+
+    @Test
+    void anUnknownGroupOfClaimsNamesTheGroups() {
+        assertWrongUsage(run("claims", "bridges"), "\"bridges\" is not a group of claims", "bridge");
+    }
+
+    @Test
+    void claimsThatMatchNothingAreNotAPass() {
+        assertWrongUsage(run("claims", "--only", "no-such-claim"), "no claim matches", "--list");
+        assertWrongUsage(run("claims", "--only", "*"), "\"*\" is not a regular expression");
+    }
+
+    @Test
+    void aFileThatCannotBeWrittenIsFoundBeforeAnythingIsMeasured(@TempDir Path dir) throws IOException {
+        assertWrongUsage(run("run", "--json", dir.toString()), "is a directory");
+        Path plain = Files.writeString(dir.resolve("plain"), "");
+        assertWrongUsage(run("run", "--json", plain.resolve("x.json").toString()), "is not a directory");
+        assertWrongUsage(run("run", "--json"), "--json");
+    }
+
+    @Test
+    void helpExplainsEveryCommand() {
+        for (String command : List.of("info", "run", "claims")) {
+            Ran ran = run(command, "--help");
+            assertThat(ran.code()).isZero();
+            assertThat(ran.out()).contains("--json").contains("Usage: panalock " + command);
+        }
+        assertThat(run("--help").out()).contains("0", "1", "2", "wrong usage");
+        assertThat(run("--version").out()).startsWith("panalock ");
+    }
+
+    @Test
+    void infoWritesTheMachineAsJson(@TempDir Path dir) throws IOException {
+        Path file = dir.resolve("info.json");
+        Ran ran = run("info", "--json", file.toString());
+        assertThat(ran.code()).isZero();
+        assertThat(ran.out()).contains("cpu", "caches", "kernel", "jdk", "relax", "membarrier", "library", "affinity");
+        assertThat(Files.readString(file)).contains(Results.SCHEMA, "\"machine\"", "\"relax\"");
+    }
+
+    @Test
+    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    void aStopKeepsWhatWasMeasured(@TempDir Path dir) throws IOException, InterruptedException {
+        Path file = dir.resolve("partial.json");
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName(),
+                "run",
+                "--quick",
+                "--json",
+                file.toString()));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        try (var out = process.inputReader()) {
+            String line;
+            do {
+                line = out.readLine();
+            } while (line != null && !line.startsWith("calls:"));
+            assertThat(line).as("progress begins").isNotNull();
+            new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).start().waitFor();
+            assertThat(out.lines().toList()).anyMatch(l -> l.contains("stopped; what was measured so far is in"));
+        }
+        assertThat(process.waitFor()).isNotZero();
+        Results results = ResultsJson.load(file);
+        assertThat(results.run()).containsEntry("complete", false).containsEntry("command", "run");
+        assertThat(results.all()).anyMatch(r -> r.experiment().equals("floor"));
+    }
+}
