@@ -34,7 +34,7 @@ public enum Backend {
 
     private static final String PROPERTY = "panalock.backend";
 
-    /** Whether locks of this backend can be made in this JVM: {@link #PURE} always, the others with the native library. */
+    /** {@return whether locks of this backend can be made in this JVM: {@link #PURE} always, the others with the native library} */
     public boolean isAvailable() {
         return this == PURE || Library.isLoaded();
     }

@@ -28,7 +28,7 @@ public enum Layout {
         this.bytes = bytes;
     }
 
-    /** Size of a lock and alignment that it needs, in bytes. */
+    /** {@return the size of a lock and the alignment that it needs, in bytes} */
     public int bytes() {
         return bytes;
     }

@@ -19,22 +19,22 @@ public final class LockCounters {
         longest.accumulate(nanos);
     }
 
-    /** Acquisitions that found the lock held and waited for it. */
+    /** {@return acquisitions that found the lock held and waited for it} */
     public long contended() {
         return contended.sum();
     }
 
-    /** Waits that ended without the lock: time-out, interruption, closing. */
+    /** {@return waits that ended without the lock: time-out, interruption, closing} */
     public long abandoned() {
         return abandoned.sum();
     }
 
-    /** Nanoseconds waited, all threads together. */
+    /** {@return nanoseconds waited, all threads together} */
     public long waitedNanos() {
         return waited.sum();
     }
 
-    /** The longest wait in nanoseconds. */
+    /** {@return the longest wait in nanoseconds} */
     public long longestNanos() {
         return longest.get();
     }

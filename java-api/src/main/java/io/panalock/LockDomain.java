@@ -151,7 +151,7 @@ public final class LockDomain implements AutoCloseable {
         static final LockDomain DOMAIN = builder().pure(true);
     }
 
-    /** A domain for the threads of this process, with the default sizes. */
+    /** {@return a domain for the threads of this process, with the default sizes} */
     public static LockDomain ofPrivate() {
         return builder().create();
     }
@@ -184,7 +184,7 @@ public final class LockDomain implements AutoCloseable {
         return ofNative(made.at());
     }
 
-    /** Chooses sizes and checks; see {@link Builder}. */
+    /** {@return a builder, to choose sizes and checks} */
     public static Builder builder() {
         return new Builder();
     }
@@ -202,6 +202,7 @@ public final class LockDomain implements AutoCloseable {
          * thread that has ever waited, and each virtual thread that waits right now.
          *
          * @param slots 2 to 16,383
+         * @return this
          */
         public Builder slots(int slots) {
             if (slots < Layouts.MIN_SLOTS || slots > Layouts.MAX_SLOTS) {
@@ -216,6 +217,7 @@ public final class LockDomain implements AutoCloseable {
          * How many locks the domain's pool holds.
          *
          * @param locks 1 to 1,048,576
+         * @return this
          */
         public Builder locks(int locks) {
             if (locks < 1 || locks > Layouts.MAX_POOL) {
@@ -226,7 +228,12 @@ public final class LockDomain implements AutoCloseable {
             return this;
         }
 
-        /** Debug checks: recursion and unlocking another thread's lock are reported, in every process and language. */
+        /**
+         * Debug checks: recursion and unlocking another thread's lock are reported, in every process and language.
+         *
+         * @param on whether to check
+         * @return this
+         */
         public Builder checks(boolean on) {
             this.checks = on;
             return this;
@@ -366,27 +373,27 @@ public final class LockDomain implements AutoCloseable {
         pure.detach(base.address());
     }
 
-    /** Whether other processes can open it. */
+    /** {@return whether other processes can open it} */
     public boolean isShared() {
         return shared;
     }
 
-    /** Whether {@link #close} has been called (or, on a private domain, C code has closed it). */
+    /** {@return whether {@link #close} has been called} */
     public boolean isClosed() {
         return closed;
     }
 
-    /** Thread slots. */
+    /** {@return the number of thread slots, the domain's own included} */
     public int slots() {
         return slots;
     }
 
-    /** Lock words in the pool. */
+    /** {@return the number of lock words in the pool} */
     public int locks() {
         return locks;
     }
 
-    /** Whether debug checks are on. */
+    /** {@return whether debug checks are on} */
     public boolean checked() {
         return checked;
     }

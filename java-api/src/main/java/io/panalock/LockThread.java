@@ -55,12 +55,12 @@ public final class LockThread {
         return domain.current();
     }
 
-    /** The thread whose handle this is. */
+    /** {@return the thread whose handle this is} */
     public Thread thread() {
         return thread;
     }
 
-    /** The domain in which it is one. */
+    /** {@return the domain in which it is one} */
     public LockDomain domain() {
         return domain;
     }

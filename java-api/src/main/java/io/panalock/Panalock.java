@@ -17,7 +17,7 @@ public final class Panalock {
         return version == null ? "unknown" : version;
     }
 
-    /** Whether the native library is there; without it only {@link Backend#PURE} works. Never throws. */
+    /** {@return whether the native library is there; without it only {@link Backend#PURE} works} Never throws. */
     public static boolean hasNativeLibrary() {
         return Library.isLoaded();
     }

@@ -135,7 +135,7 @@ public abstract sealed class QSpinLock implements Lock
         return builder().at(segment, offset);
     }
 
-    /** Everything that can be chosen; see {@link Builder}. */
+    /** {@return a builder, to choose everything that can be chosen} */
     public static Builder builder() {
         return new Builder();
     }
@@ -155,37 +155,67 @@ public abstract sealed class QSpinLock implements Lock
 
         private Builder() {}
 
-        /** The domain in which waiters for the lock meet; the same one for all users of the lock. */
+        /**
+         * The domain in which waiters for the lock meet; the same one for all users of the lock.
+         *
+         * @param domain the lock's domain
+         * @return this
+         */
         public Builder domain(LockDomain domain) {
             this.domain = Objects.requireNonNull(domain, "domain");
             return this;
         }
 
-        /** The layout that all users of the lock agree on. */
+        /**
+         * The layout that all users of the lock agree on.
+         *
+         * @param layout the lock's layout
+         * @return this
+         */
         public Builder layout(Layout layout) {
             this.layout = Objects.requireNonNull(layout, "layout");
             return this;
         }
 
-        /** How this object reaches the lock. */
+        /**
+         * How this object reaches the lock.
+         *
+         * @param backend the object's backend
+         * @return this
+         */
         public Builder backend(Backend backend) {
             this.backend = Objects.requireNonNull(backend, "backend");
             return this;
         }
 
-        /** How this object waits. */
+        /**
+         * How this object waits.
+         *
+         * @param policy the object's policy
+         * @return this
+         */
         public Builder policy(WaitPolicy policy) {
             this.policy = Objects.requireNonNull(policy, "policy");
             return this;
         }
 
-        /** What messages, events and {@code toString} call the lock. */
+        /**
+         * What messages, events and {@code toString} call the lock.
+         *
+         * @param name any text
+         * @return this
+         */
         public Builder name(String name) {
             this.name = Objects.requireNonNull(name, "name");
             return this;
         }
 
-        /** Counts contended acquisitions, see {@link QSpinLock#counters}; off by default. */
+        /**
+         * Counts contended acquisitions, see {@link QSpinLock#counters}; off by default.
+         *
+         * @param on whether to count
+         * @return this
+         */
         public Builder counting(boolean on) {
             this.counting = on;
             return this;
@@ -443,6 +473,7 @@ public abstract sealed class QSpinLock implements Lock
     /**
      * Whether somebody holds the lock. Ordered after this thread's own earlier accesses by a full fence.
      *
+     * @return true while it is held
      * @throws IllegalStateException the lock's arena is closed
      */
     public boolean isLocked() {
@@ -452,33 +483,34 @@ public abstract sealed class QSpinLock implements Lock
     /**
      * Whether somebody waits for the lock: a hint.
      *
+     * @return true while it is waited for
      * @throws IllegalStateException the lock's arena is closed
      */
     public boolean isContended() {
         return waiting.isContended(this);
     }
 
-    /** The name that the builder was given, or one made from the address. */
+    /** {@return the name that the builder was given, or one made from the address} */
     public String name() {
         return name;
     }
 
-    /** How the lock lies in memory. */
+    /** {@return how the lock lies in memory} */
     public Layout layout() {
         return layout;
     }
 
-    /** How this object reaches the lock. */
+    /** {@return how this object reaches the lock} */
     public Backend backend() {
         return backend;
     }
 
-    /** How this object waits. */
+    /** {@return how this object waits} */
     public WaitPolicy policy() {
         return policy;
     }
 
-    /** The domain that all users of the lock share. */
+    /** {@return the domain that all users of the lock share} */
     public LockDomain domain() {
         return domain;
     }
@@ -486,6 +518,7 @@ public abstract sealed class QSpinLock implements Lock
     /**
      * Where in the domain's pool the lock lies, for {@link Builder#existing}.
      *
+     * @return the index
      * @throws IllegalStateException it is not in a pool
      */
     public int poolIndex() {
@@ -498,6 +531,7 @@ public abstract sealed class QSpinLock implements Lock
     /**
      * What this object has counted.
      *
+     * @return live counters
      * @throws IllegalStateException the builder was not told to count
      */
     public LockCounters counters() {
