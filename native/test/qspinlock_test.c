@@ -4,11 +4,7 @@
 #include "park.h"
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static pl_domain *domain;
 
@@ -563,109 +559,6 @@ static void wide_unlocks_that_fence_for_themselves_exclude_too(void **state)
 	pl_store_rlx(&pl_release_needs_fence, before);
 }
 
-typedef struct {
-	int layout;
-	any_lock lock;
-	uint32_t flags, turn, threads;
-	uint64_t rounds;
-	uint64_t longest;
-} relay;
-
-/* Each takes the lock in turn; who is not next sleeps in between. With one wake-up lost, all sleep for ever. */
-static void run_relay(int index, void *shared)
-{
-	relay *r = shared;
-	pl_thread *self = pl_self_in(domain);
-	for (uint64_t i = r->rounds; i; i--) {
-		uint64_t start = now_ns();
-		REQUIRE_EQUAL(any_lock_wait(r->layout, self, &r->lock, r->flags, PL_FOREVER), 0);
-		uint64_t took = now_ns() - start;
-		if (took > r->longest)
-			r->longest = took;
-		r->turn++;
-		if ((i + (uint64_t)index) % 3 == 0)
-			sleep_us(130); /* long enough for the others to park */
-		REQUIRE_EQUAL(any_unlock(r->layout, self, &r->lock), 0);
-		if (i % 16 == 0)
-			sleep_us(50);
-	}
-}
-
-static void no_wake_up_is_lost_with_twice_as_many_threads_as_cpus(void **state)
-{
-	(void)state;
-	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	for (int layout = 0; layout < layouts; layout++) {
-		relay r = {.layout = layout, .threads = (uint32_t)(2 * cpus), .rounds = scaled(1500)};
-		crew_run(2 * cpus, run_relay, &r);
-		assert_int_equal(r.turn, r.threads * r.rounds);
-		assert_int_equal(any_bits(layout, &r.lock), 0);
-		print_message("             %s: longest wait %.1f ms\n", layout_names[layout], (double)r.longest / ms);
-	}
-}
-
-static void a_hundred_threads_take_turns(void **state)
-{
-	(void)state;
-	for (int layout = 0; layout < layouts; layout++) {
-		relay r = {.layout = layout, .threads = 100, .rounds = scaled(40)};
-		crew_run(100, run_relay, &r);
-		assert_int_equal(r.turn, r.threads * r.rounds);
-		assert_int_equal(any_bits(layout, &r.lock), 0);
-	}
-}
-
-/* ---- lifetime ---- */
-
-typedef struct {
-	any_lock lock;
-	int references;
-} object;
-
-typedef struct {
-	int layout;
-	uint32_t flags;
-	object *objects[64];
-} lifetime;
-
-/* The last to drop its reference frees the object right after its unlock, while the others may still be in theirs. */
-static void drop_references(int index, void *shared)
-{
-	lifetime *l = shared;
-	pl_thread *self = pl_self_in(domain);
-	for (int i = 0; i < 64; i++) {
-		object *o = l->objects[i];
-		REQUIRE_EQUAL(any_lock_wait(l->layout, self, &o->lock, l->flags, PL_FOREVER), 0);
-		bool last = --o->references == 0;
-		if ((i + index) % 8 == 0)
-			sleep_us(120); /* the others park */
-		REQUIRE_EQUAL(any_unlock(l->layout, self, &o->lock), 0);
-		if (last) {
-			if (UNDER_ASAN)
-				free(o);
-			else
-				munmap(o, 4096); /* whoever touches it now dies */
-		}
-	}
-}
-
-static void word_and_byte_may_be_freed_right_after_unlock(void **state)
-{
-	(void)state;
-	enum { crew_size = 4 };
-	for (int layout = PL_LAYOUT_WORD; layout <= PL_LAYOUT_BYTE; layout++)
-		for (uint32_t flags = 0; flags <= PL_WAIT_SPIN; flags++)
-			for (uint64_t round = scaled(flags ? 6 : 40); round; round--) {
-				lifetime l = {.layout = layout, .flags = flags};
-				for (int i = 0; i < 64; i++) {
-					l.objects[i] = UNDER_ASAN ? malloc(sizeof(object))
-								  : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-					*l.objects[i] = (object){.references = crew_size};
-				}
-				crew_run(crew_size, drop_references, &l);
-			}
-}
-
 /* ---- bad input ---- */
 
 static void bad_arguments_are_refused(void **state)
@@ -748,9 +641,6 @@ int main(void)
 		TEST(each_pair_of_ways_to_lock_excludes_the_other),
 		TEST(all_ways_to_lock_exclude_each_other),
 		TEST(wide_unlocks_that_fence_for_themselves_exclude_too),
-		TEST(no_wake_up_is_lost_with_twice_as_many_threads_as_cpus),
-		TEST(a_hundred_threads_take_turns),
-		TEST(word_and_byte_may_be_freed_right_after_unlock),
 		TEST(bad_arguments_are_refused),
 		TEST(longest_timeout_is_no_timeout),
 	};
