@@ -22,6 +22,8 @@ import org.HdrHistogram.Histogram;
 public final class JavaLock implements Lock {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final long WARM_UP_NS = 150_000_000;
+    private static final int WARM_UP_PASSES = 3;
+    private static final int[] WARM_UP_THREADS = {2, 5, 16};
 
     private final String id;
     private final Map<String, Object> params;
@@ -105,13 +107,19 @@ public final class JavaLock implements Lock {
         }
     }
 
-    /** The same for the contended loops, with several short runs, so that they are compiled as a whole, not on stack. */
+    /**
+     * The same for the contended loops: many short runs, so that they are compiled as a whole, not on stack, and with
+     * enough threads that the paths for waiting and waking have been taken. Code that the compiler thinks is never
+     * reached is compiled anew when it is, and with every CPU busy that takes longer than a window.
+     */
     public void warmUpContended() {
         calibrate();
-        for (ContendedPoint.Mode mode : ContendedPoint.Mode.values()) {
-            for (int threads = 1; threads <= 3; threads++) {
-                contend(new ContendedPoint(threads, 0, 0, mode), 1_000_000, 25_000_000);
-                contend(new ContendedPoint(threads, 50, 50, mode), 1_000_000, 10_000_000);
+        for (int pass = 0; pass < WARM_UP_PASSES; pass++) {
+            for (ContendedPoint.Mode mode : ContendedPoint.Mode.values()) {
+                for (int threads : WARM_UP_THREADS) {
+                    contend(new ContendedPoint(threads, 0, 0, mode), 1_000_000, 15_000_000);
+                    contend(new ContendedPoint(threads, 100, 200, mode), 1_000_000, 10_000_000);
+                }
             }
         }
     }
