@@ -16,7 +16,10 @@ final class ProcessIdentity {
     static long incarnation(int pid) {
         String text;
         try {
-            text = Files.readString(Path.of("/proc/" + Integer.toUnsignedString(pid) + "/stat"), StandardCharsets.ISO_8859_1);
+            String number = Integer.toUnsignedString(pid);
+            // The first thread's entry says the same; emulators make up /proc/PID/stat of the process itself.
+            Path stat = Path.of("/proc", number, "task", number, "stat");
+            text = Files.readString(stat, StandardCharsets.ISO_8859_1);
         } catch (IOException e) {
             return 0;
         }

@@ -46,10 +46,10 @@ public final class QSpin {
     }
 
     /**
-     * Acquires a lock that was not free. Acquire. Blocks: a platform thread spins, then parks; a virtual thread gives way
-     * to others on its carrier, then parks, whatever the policy; a platform thread under {@code WAIT_SPIN} does not park. An
-     * interruptible wait ends at once on
-     * Thread.interrupt (whose flag it clears) or on pl_thread_interrupt; another wait passes an interrupt on at its end.
+     * Acquires a lock that was not free. Acquire. Blocks: a platform thread spins, then parks, or under {@code WAIT_SPIN}
+     * spins on; a virtual thread gives way to others on its carrier, then parks, whatever the policy. An interruptible wait
+     * ends at once on Thread.interrupt (whose flag it clears) or pl_thread_interrupt; another passes an interrupt on at its
+     * end.
      *
      * @param flags {@code WAIT_*}
      * @param timeoutNanos from now; negative: no limit

@@ -4,7 +4,9 @@ package io.panalock.pure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.panalock.internal.Layouts;
+import io.panalock.internal.Parking;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -27,21 +29,36 @@ class PureHammerTest {
     @Tag("pure")
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
-    void twoSeconds(int layout) throws Exception {
-        hammer(layout, Duration.ofSeconds(2));
+    void everyWait(int layout) throws Exception {
+        hammer(layout, Duration.ofMillis(1500), Pacer.REAL);
+    }
+
+    /** The watch timer, meant for waiters that were killed, would hide a wake-up that got lost. */
+    @Tag("pure")
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void noWakeUpIsLostWithoutTheWatchTimer(int layout) throws Exception {
+        hammer(layout, Duration.ofMillis(1500), new NoWatch());
     }
 
     @Tag("soak")
     @Test
     void tenMinutes() throws Exception {
         int percent = Integer.getInteger("panalock.soak.percent", 1);
+        Duration each = Duration.ofSeconds(100).multipliedBy(percent).dividedBy(100);
         for (int layout = Layouts.LAYOUT_WORD; layout <= Layouts.LAYOUT_WIDE; layout++) {
-            hammer(layout, Duration.ofSeconds(200).multipliedBy(percent).dividedBy(100));
+            hammer(layout, each, Pacer.REAL);
+            hammer(layout, each, new NoWatch());
         }
     }
 
-    private void hammer(int layout, Duration length) throws Exception {
-        PureDomain domain = PureDomain.create(Arena.ofAuto(), PLATFORM + VIRTUAL + 1, 1, 0, Waker.NONE);
+    private void hammer(int layout, Duration length, Pacer pacer) throws Exception {
+        DomainFormat format = DomainFormat.plan(PLATFORM + VIRTUAL + 1, 1);
+        MemorySegment segment = Arena.ofAuto().allocate(format.size(), 4096);
+        format.format(Memory.of(segment), segment.address(), 0);
+        PureDomain domain = new PureDomain(
+                Memory.of(segment), segment.address(), Waker.NONE, pacer, new Parking(format.slots()), 1, 0);
+        domain.memory.set(domain.processAt(0) + Shape.PROCESS_PID, 1);
         LockWord lock = LockWord.at(domain.memory, Pool.take(domain), layout);
         long end = System.nanoTime() + length.toNanos();
         Crew crew = new Crew(length.plus(Crew.LIMIT));
@@ -74,7 +91,7 @@ class PureHammerTest {
         int slot = Crew.slot(domain);
         while (System.nanoTime() < end) {
             int flags = random.nextInt(4); // policy and interruptibility
-            long limit = random.nextInt(3) == 0 ? -1 : random.nextLong(2_000_000);
+            long limit = random.nextInt(3) == 0 ? -1 : random.nextLong(NoWatch.LONGEST_LIMIT);
             int result = QSpin.lock(domain, lock, flags, limit, slot);
             if (result == 0) {
                 inside++;

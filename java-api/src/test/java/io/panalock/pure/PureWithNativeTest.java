@@ -97,6 +97,8 @@ class PureWithNativeTest {
             assertThat(ours.mismatch(theirs)).isEqualTo(-1);
             MemorySegment opened = NativeDomain.out(p -> panalock_h.pl_domain_open_at(ours, size, p));
             assertThat(opened.address()).isEqualTo(ours.address());
+            assertThat(panalock_h.pl_domain_close(opened)).isZero();
+            assertThat(panalock_h.pl_domain_close(theirs)).isZero();
         }
     }
 
