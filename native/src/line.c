@@ -102,7 +102,7 @@ uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t *was)
 	if (node->kind & PL_NODE_WATCH)
 		return 0;
 	set_kind(node, node->kind | PL_NODE_WATCH);
-	*was = pl_load_rlx(&node->state);
+	*was = pl_or_ar(&node->state, 0); /* S3; a waiter that is about to sleep again (S6) sees its kind, or we see it asleep */
 	if (*was != PL_NODE_SLEEPING && *was != PL_NODE_PARKED)
 		return 0; /* awake anyway */
 	return pl_cas_ar(&node->state, *was, PL_NODE_REARM) ? number : 0; /* S3: acquire and release, pairs with S2, S5 */

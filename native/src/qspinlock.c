@@ -95,6 +95,15 @@ INLINE bool reserve(view v)
 	return !(set_bits(v, PL_Q_PENDING) & PL_Q_PENDING);
 }
 
+/*
+ * What a waiter's node carries: the lock's key and, in its two low bits, the layout. A kick that comes late, when the
+ * memory has become a lock of another layout, must not find that lock's waiters: it would set its bits in the wrong word.
+ */
+INLINE uint64_t line_key(pl_domain *domain, view v)
+{
+	return pl_key(domain, v.owner) | (uint64_t)v.layout;
+}
+
 /* ---- one wait ---- */
 
 typedef struct {
@@ -273,6 +282,13 @@ INLINE int park(view v, wait *w)
 		withdraw(v, w, true);
 		return 0;
 	}
+	/* An interruption from before the insertion has not touched our node: it sets the flag, then looks at the state (I1);
+	 * we set the state, then look at the flag (I2), with the line's unlock between. */
+	int err = must_leave(w, seen, pl_os_now());
+	if (err) {
+		withdraw(v, w, false);
+		return err;
+	}
 	for (;;) {
 		uint64_t now = pl_os_now(), until = w->until;
 		bool watching = __atomic_load_n(&w->node->kind, __ATOMIC_RELAXED) & PL_NODE_WATCH;
@@ -285,9 +301,9 @@ INLINE int park(view v, wait *w)
 			return 0;
 		}
 		if (state != PL_NODE_SLEEPING) /* to set the watch timer, or interrupted; fails if chosen meanwhile */
-			pl_cas_rlx(&w->node->state, state, PL_NODE_SLEEPING);
+			pl_cas_ar(&w->node->state, state, PL_NODE_SLEEPING); /* S6: acquire and release, pairs with S3 */
 		seen = bits(v);
-		int err = must_leave(w, seen, pl_os_now());
+		err = must_leave(w, seen, pl_os_now());
 		if (err) {
 			withdraw(v, w, false);
 			return err;
@@ -313,7 +329,7 @@ static uint32_t next_in_line(pl_line_guard *guard, uint64_t key)
 INLINE int kick(pl_thread *self, view v, bool doorbell)
 {
 	pl_domain *domain = pl_thread_domain(self);
-	uint64_t key = pl_key(domain, v.owner);
+	uint64_t key = line_key(domain, v);
 	uint32_t was = 0, watch = 0, watch_was = 0;
 	pl_line_guard guard;
 	pl_line_lock(&guard, self, pl_line_of(domain, key));
@@ -514,7 +530,7 @@ INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, in
 		return -EINVAL;
 	view v = view_of(lock, layout);
 	wait w = {.self = self, .domain = pl_thread_domain(self), .flags = flags};
-	w.key = pl_key(w.domain, lock);
+	w.key = line_key(w.domain, v);
 	if (timeout_ns >= 0)
 		w.until = pl_os_now() + (uint64_t)timeout_ns;
 	int result, level = pl_context_enter(self);

@@ -72,7 +72,7 @@ int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t timeout_
 		}
 		if (state == PL_NODE_SLEEPING)
 			return -ETIMEDOUT;
-		pl_cas_rlx(&node->state, state, PL_NODE_SLEEPING); /* woken for another reason: look again; fails if chosen */
+		pl_cas_ar(&node->state, state, PL_NODE_SLEEPING); /* S6: woken for another reason: look again; fails if chosen */
 	}
 }
 

@@ -333,7 +333,7 @@ static void park_in_many_ways(int index, void *shared)
 /* The line is what it should be: looked at with its lock held. */
 static void check_line(line_game *g)
 {
-	uint64_t key = pl_key(domain, g->lock);
+	uint64_t key = pl_key(domain, g->lock) | (uint64_t)g->layout;
 	pl_line_guard guard;
 	pl_line_lock(&guard, pl_domain_service(domain), pl_line_of(domain, key));
 	uint32_t before = 0, length = 0, of_this_lock = 0;

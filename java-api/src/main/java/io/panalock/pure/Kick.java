@@ -8,7 +8,7 @@ final class Kick {
     private Kick() {}
 
     static void kick(PureDomain d, LockWord v, int slot) {
-        long key = d.key(v.owner());
+        long key = v.lineKey(d);
         long line = d.lineOf(key);
         int chosen = 0;
         int watch = 0;

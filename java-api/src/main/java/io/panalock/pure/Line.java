@@ -123,10 +123,9 @@ final class Line {
         if ((kind & Shape.NODE_WATCH) != 0) {
             return 0;
         }
-        // A full fence between the mark and the look at the state, here and, by the compare-and-swap, in the waiter that
-        // leaves REARM or INTERRUPTED: one of the two sees the other, so no first waiter sleeps without its timer.
         nodes.getAndOr(node + Shape.NODE_KIND, Shape.NODE_WATCH);
-        int was = nodes.get(node + Shape.NODE_STATE);
+        // S3J: a read-modify-write: a waiter that is about to sleep again (S6) sees its kind, or we see it asleep
+        int was = nodes.getAndOr(node + Shape.NODE_STATE, 0);
         if (was != Layouts.NODE_SLEEPING && was != Layouts.NODE_PARKED) {
             return 0; // awake anyway
         }

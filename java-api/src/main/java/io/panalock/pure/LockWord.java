@@ -39,6 +39,14 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
         return wide() ? bits | memory.get(owner) : bits;
     }
 
+    /**
+     * What a waiter's node carries: the lock's key and, in its two low bits, the layout. A kick that comes late, when the
+     * memory has become a lock of another layout, must not find that lock's waiters.
+     */
+    long lineKey(PureDomain domain) {
+        return domain.key(owner) | layout;
+    }
+
     int tailShift() {
         return layout == Layouts.LAYOUT_BYTE ? Shape.Q_BYTE_TAIL_SHIFT : Shape.Q_TAIL_SHIFT;
     }

@@ -210,7 +210,7 @@ public final class PureDomain {
     /** The line in which waiters for this key park. */
     long lineOf(long key) {
         // Fibonacci hashing, as in park.h.
-        int bucket = (int) (key * 0x9e3779b97f4a7c15L >>> Long.SIZE - Byte.SIZE) % Shape.BUCKETS;
+        int bucket = (int) ((key & ~3L) * 0x9e3779b97f4a7c15L >>> Long.SIZE - Byte.SIZE) % Shape.BUCKETS;
         return base + format.bucketsOffset() + bucket * Shape.BUCKET + Shape.BUCKET_LINE;
     }
 

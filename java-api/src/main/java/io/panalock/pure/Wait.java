@@ -44,7 +44,7 @@ final class Wait {
 
     void begin(LockWord lock, int flags, long timeoutNanos) {
         this.lock = lock;
-        key = domain.key(lock.owner());
+        key = lock.lineKey(domain);
         begin(flags, timeoutNanos);
     }
 

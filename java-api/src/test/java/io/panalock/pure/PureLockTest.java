@@ -73,7 +73,7 @@ class PureLockTest {
     }
 
     private void awaitSleepers(LockWord lock, int n) throws InterruptedException {
-        Crew.await(n + " asleep", () -> Crew.inLine(domain, domain.key(lock.owner())) == n);
+        Crew.await(n + " asleep", () -> Crew.inLine(domain, lock.lineKey(domain)) == n);
     }
 
     @ParameterizedTest
@@ -294,7 +294,7 @@ class PureLockTest {
         QSpin.kick(domain, lock, 0);
         crew.join();
         assertThat(thrown).hasValue(waiters);
-        assertThat(Crew.inLine(domain, domain.key(lock.owner()))).isZero();
+        assertThat(Crew.inLine(domain, lock.lineKey(domain))).isZero();
     }
 
     @ParameterizedTest

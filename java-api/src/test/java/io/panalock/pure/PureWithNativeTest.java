@@ -142,7 +142,7 @@ class PureWithNativeTest {
                     assertThat(Slots.release(d, n.number(slot))).isZero();
                 });
             }
-            Crew.await("asleep", () -> Crew.inLine(d, d.key(lock.owner())) == sleepers);
+            Crew.await("asleep", () -> Crew.inLine(d, lock.lineKey(d)) == sleepers);
             releaser.unlock(n, lock, mine);
             int expected = sleepers * (round + 1);
             Crew.await("woken", () -> woken.get() == expected);
@@ -206,13 +206,13 @@ class PureWithNativeTest {
 
     /** Seen only by a waiter that looks at its slot after it has joined the line. */
     @ParameterizedTest
-    @EnumSource(names = {"JAVA", "VIRTUAL"})
+    @EnumSource
     void interruptBeforeTheWaitEndsItBehindOtherSleepers(Side side) throws Exception {
         LockWord lock = pooled(Layouts.LAYOUT_WORD);
         assertThat(QSpin.tryLock(lock)).isTrue();
         MemorySegment first = n.slot();
         crew.start(false, () -> assertThat(Side.JAVA.lock(n, lock, first, 0, FOREVER)).isZero());
-        Crew.await("asleep", () -> Crew.inLine(d, d.key(lock.owner())) == 1);
+        Crew.await("asleep", () -> Crew.inLine(d, lock.lineKey(d)) == 1);
         MemorySegment slot = n.slot();
         assertThat(panalock_h.pl_thread_interrupt(slot)).isZero();
         AtomicInteger result = new AtomicInteger(1);
@@ -234,7 +234,7 @@ class PureWithNativeTest {
         AtomicInteger result = new AtomicInteger(1);
         crew.start(virtual, () -> result.set(
                 QSpin.lock(d, lock, Layouts.WAIT_INTERRUPTIBLE, FOREVER, n.number(slot))));
-        Crew.await("asleep", () -> Crew.inLine(d, d.key(lock.owner())) == 1);
+        Crew.await("asleep", () -> Crew.inLine(d, lock.lineKey(d)) == 1);
         assertThat(panalock_h.pl_thread_interrupt(slot)).isZero();
         crew.join();
         assertThat(result).hasValue(-Layouts.EINTR);
@@ -252,7 +252,7 @@ class PureWithNativeTest {
                 ended.getAndIncrement();
             });
         }
-        Crew.await("asleep", () -> Crew.inLine(d, d.key(lock.owner())) == 3);
+        Crew.await("asleep", () -> Crew.inLine(d, lock.lineKey(d)) == 3);
         assertThat(panalock_h.pl_domain_poison(n.domain)).isZero();
         crew.join();
         assertThat(ended).hasValue(3);
