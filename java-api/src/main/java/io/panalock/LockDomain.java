@@ -416,7 +416,12 @@ public final class LockDomain implements AutoCloseable {
                 return;
             }
             if (shared) {
-                poolArena.close();
+                try {
+                    poolArena.close();
+                } catch (IllegalStateException e) {
+                    throw new IllegalStateException(
+                            "threads of this process wait for locks of " + this + ": let them finish, then close it.", e);
+                }
                 attached.forEach(this::forget);
                 attached.clear();
             } else if (isNative) {

@@ -705,6 +705,10 @@ public abstract sealed class QSpinLock implements Lock
         };
     }
 
+    final IllegalStateException arenaClosed() {
+        return new IllegalStateException("\"" + name + "\" cannot be unlocked: its arena is closed.");
+    }
+
     private IllegalStateException closed() {
         return new IllegalStateException("\"" + name + "\" cannot be locked: its domain is closed.");
     }

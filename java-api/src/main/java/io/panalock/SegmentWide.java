@@ -32,15 +32,23 @@ final class SegmentWide extends QSpinLock {
         return take() || refused();
     }
 
-    /** See {@link WholeWide#unlock} for why there is no fence. */
+    /**
+     * See {@link WholeWide#unlock} for why there is no fence.
+     *
+     * <p>Closing an arena interrupts accesses that are under way: one may have happened and throw all the same. So whether
+     * anything was released is decided before.
+     */
     @Override
     public void unlock() {
         MemorySegment w = word;
-        INT.setRelease(w, 0L, 0); // U3J: release, pairs with L1, L2, L1J, L2J
-        if (Words.RELEASE_NEEDS_FENCE) {
-            VarHandle.fullFence();
+        if (!w.scope().isAlive()) {
+            throw arenaClosed();
         }
         try {
+            INT.setRelease(w, 0L, 0); // U3J: release, pairs with L1, L2, L1J, L2J
+            if (Words.RELEASE_NEEDS_FENCE) {
+                VarHandle.fullFence();
+            }
             if (Words.mustKick((int) INT.getOpaque(w, (long) Integer.BYTES))) { // U4J: pairs with P1, P1J
                 kick();
             }

@@ -36,12 +36,23 @@ final class SegmentWord extends QSpinLock {
         return take() || refused();
     }
 
-    /** 32 bits in BYTE too: memory segments have no atomic byte operations, and this one changes only the byte. */
+    /**
+     * 32 bits in BYTE too: memory segments have no atomic byte operations, and this one changes only the byte. See
+     * {@link SegmentWide#unlock} for the exceptions.
+     */
     @Override
     public void unlock() {
-        int left = (int) INT.getAndAddRelease(word, 0L, -Layouts.Q_LOCKED); // U1J: pairs with L1, L2, L1J, L2J
-        if (Words.mustKick(left)) {
-            kick();
+        MemorySegment w = word;
+        if (!w.scope().isAlive()) {
+            throw arenaClosed();
+        }
+        try {
+            int left = (int) INT.getAndAddRelease(w, 0L, -Layouts.Q_LOCKED); // U1J: pairs with L1, L2, L1J, L2J
+            if (Words.mustKick(left)) {
+                kick();
+            }
+        } catch (IllegalStateException e) {
+            // As in SegmentWide.
         }
     }
 }

@@ -241,6 +241,24 @@ class LockDomainTest {
     }
 
     @Test
+    void aSharedDomainIsNotClosedUnderNativeWaiters() {
+        LockDomain mine = LockDomain.createShared(directory.resolve("domain"));
+        QSpinLock lock = QSpinLock.builder().domain(mine).allocate();
+        lock.lock();
+        Thread waiter = Thread.ofPlatform().start(() -> {
+            lock.lock();
+            lock.unlock();
+        });
+        Eventually.asleep(lock);
+        assertThatThrownBy(mine::close)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("wait for locks of shared domain");
+        lock.unlock();
+        Eventually.join(waiter);
+        mine.close();
+    }
+
+    @Test
     void whatIsNotADomainIsRefused() throws IOException {
         Path none = directory.resolve("none");
         assertThatThrownBy(() -> LockDomain.openShared(none))
