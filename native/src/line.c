@@ -41,6 +41,16 @@ void pl_line_unlock(pl_line_guard *guard)
 /* Its waiter looks at its kind without the lock. */
 static void set_kind(pl_node *node, uint32_t kind) { pl_store_rlx(&node->kind, kind); }
 
+/* First node with this key of the process that node @like belongs to, or 0. */
+static uint32_t first_of_process(pl_line_guard *guard, uint64_t key, uint32_t like)
+{
+	uint32_t process = pl_node_slot(guard->domain, like)->process;
+	uint32_t n = pl_line_find(guard, 0, key);
+	while (n && pl_node_slot(guard->domain, n)->process != process)
+		n = pl_line_find(guard, n, key);
+	return n;
+}
+
 void pl_line_insert(pl_line_guard *guard, uint32_t number)
 {
 	pl_waitq *line = guard->line;
@@ -58,7 +68,7 @@ void pl_line_insert(pl_line_guard *guard, uint32_t number)
 		pl_node_at(guard->domain, before)->next = number;
 	else
 		pl_store_rlx(&line->head, number); /* wakers look without the lock */
-	if (pl_line_find(guard, 0, node->key) == number)
+	if (first_of_process(guard, node->key, number) == number)
 		set_kind(node, node->kind | PL_NODE_WATCH);
 	pl_store_rel(&node->state, PL_NODE_SLEEPING); /* S5: release, pairs with S3 */
 }
@@ -93,9 +103,9 @@ uint32_t pl_line_choose(pl_line_guard *guard, uint32_t number)
 	return pl_swap_ar(&pl_node_at(guard->domain, number)->state, PL_NODE_CHOSEN); /* S1: release, pairs with S2 */
 }
 
-uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t *was)
+uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was)
 {
-	uint32_t number = pl_line_find(guard, 0, key);
+	uint32_t number = first_of_process(guard, key, gone);
 	if (!number)
 		return 0;
 	pl_node *node = pl_node_at(guard->domain, number);

@@ -28,7 +28,10 @@ void pl_line_unlock(pl_line_guard *guard);
 
 /* The following need the lock. */
 
-/* Inserts by arrival time, behind its equals, with state SLEEPING; the first node of a key is marked WATCH. */
+/*
+ * Inserts by arrival time, behind its equals, with state SLEEPING. The first node of a key is marked WATCH, and so is the
+ * first of each other process: processes are stopped and killed as a whole, all their sleepers at once.
+ */
 void pl_line_insert(pl_line_guard *guard, uint32_t number);
 void pl_line_remove(pl_line_guard *guard, uint32_t number);
 /* First node with this key behind node @after (0: from the head), or 0. */
@@ -37,9 +40,9 @@ uint32_t pl_line_find(pl_line_guard *guard, uint32_t after, uint64_t key);
 /* Chooses a node: out of the line, state CHOSEN; returns the state that it had, for pl_node_wake() after the unlock. */
 uint32_t pl_line_choose(pl_line_guard *guard, uint32_t number);
 
-/* After a removal: if the new first node of @key sleeps without a watch timer, marks it and returns its number and in
- * @was the state to wake it with (else 0). */
-uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t *was);
+/* After the removal of node @gone: if the new first node of @key of its process sleeps without a watch timer, marks it and
+ * returns its number, and in @was the state to wake it with; else 0. */
+uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was);
 
 static inline bool pl_node_in_line(const pl_node *node)
 {

@@ -234,7 +234,7 @@ INLINE void leave_line(view v, wait *w, pl_line_guard *guard, uint32_t *watch, u
 	if (!pl_line_find(guard, 0, w->key))
 		clear_bits(v, PL_Q_PARKED);
 	else
-		*watch = pl_line_new_watch(guard, w->key, watch_was);
+		*watch = pl_line_new_watch(guard, w->key, w->number, watch_was);
 }
 
 /*
@@ -343,7 +343,7 @@ INLINE int kick(pl_thread *self, view v, bool doorbell)
 			if (!pl_line_find(&guard, 0, key))
 				clear_bits(v, PL_Q_PARKED);
 			else
-				watch = pl_line_new_watch(&guard, key, &watch_was);
+				watch = pl_line_new_watch(&guard, key, number, &watch_was);
 		}
 	}
 	pl_line_unlock(&guard);

@@ -46,7 +46,7 @@
 
 /** Values of `pl_node.kind`: bits. */
 #define PL_NODE_EXCLUSIVE 1 /**< Wait queue: counts against the number to wake. */
-#define PL_NODE_WATCH 2     /**< First of its line: sleeps PL_WATCH_NS at a time, so that a chosen waiter that never runs is noticed. */
+#define PL_NODE_WATCH 2     /**< First of its process in line: sleeps PL_WATCH_NS at a time, to notice a chosen waiter that never runs. */
 #define PL_NODE_RESERVED 4  /**< Sleeps with the lock's pending bit set: the next release is its. */
 
 /** Values of `pl_thread.state`. */
