@@ -50,9 +50,9 @@ maven() {
 fresh_native_objects() {
 	local objs=$ROOT/native/target/objs input
 	[ -d "$objs" ] || return 0
-	for input in "$ROOT"/native/flags/* "$ROOT"/native/pom.xml; do
+	for input in "$ROOT"/native/flags/* "$ROOT"/native/pom.xml "$ROOT"/bench/pom.xml; do
 		if [ "$input" -nt "$objs" ]; then
-			rm -rf "$objs" "$ROOT/native/target/classes"
+			rm -rf "$objs" "$ROOT/native/target/classes" "$ROOT/bench/target/objs" "$ROOT/bench/target/classes/META-INF/native"
 			return 0
 		fi
 	done

@@ -58,8 +58,8 @@ record RunPlan(
         Locks.BACKENDS.forEach(backend -> contended.add(Locks.panalock(backend, "wide", "pool")));
         contended.addAll(List.of(Locks.panalock("hybrid", "word", "pool"), Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED,
                 Locks.MUTEX_FFM, "c-wide", "c-word", "c-pthread-mutex"));
-        return new RunPlan(new JmhRun(2, 100, 4, 60), 2, JmhPoint.calls(JmhPoint.TARGETS), pairs, C_PAIRS, contended,
-                points(THREADS, SECTIONS), 15, 150);
+        return new RunPlan(new JmhRun(2, 80, 4, 50), 2, JmhPoint.calls(JmhPoint.TARGETS), pairs, C_PAIRS, contended,
+                points(THREADS, SECTIONS), 15, 120);
     }
 
     static RunPlan quick() {

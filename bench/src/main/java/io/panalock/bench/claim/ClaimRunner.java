@@ -44,11 +44,11 @@ public final class ClaimRunner {
         return new ClaimRunner(new Bench(50_000_000, 2_000_000_000), 11, 3, machine, recorder, () -> true);
     }
 
-    /** Points of 0.25 s; reruns end after 38 s. */
+    /** Points of 0.2 s; reruns end after 28 s. */
     public static ClaimRunner quick(Map<String, Object> machine, Recorder recorder) {
-        long until = System.nanoTime() + 38_000_000_000L;
+        long until = System.nanoTime() + 28_000_000_000L;
         return new ClaimRunner(
-                new Bench(15_000_000, 250_000_000), 5, 3, machine, recorder, () -> System.nanoTime() < until);
+                new Bench(15_000_000, 200_000_000), 5, 3, machine, recorder, () -> System.nanoTime() < until);
     }
 
     /** Judges all claims, in their order. */
