@@ -565,6 +565,18 @@ void pl_node_wake(pl_domain *domain, uint32_t number, uint32_t was)
 
 /* ---- fork ---- */
 
+/* In a forked child: the waiters of the pool's locks were threads of the parent. */
+static void forget_waiters(pl_domain *d)
+{
+	for (uint32_t i = 0; i < d->pool_locks; i++) {
+		uint32_t *word = pool_word(d, i);
+		if (word[0])
+			word[0] &= PL_Q_LOCKED | PL_Q_POISON;
+		if (word[1])
+			word[1] &= PL_Q_POISON;
+	}
+}
+
 void pl_domains_each_after_fork(pl_thread *(*kept)(pl_domain *))
 {
 	registry = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -573,7 +585,10 @@ void pl_domains_each_after_fork(pl_thread *(*kept)(pl_domain *))
 			continue;
 		if (!(m->domain->flags & PL_DOMAIN_SHARED)) {
 			m->domain->processes[m->process].pid = 0; /* this copy is the child's alone */
-			pl_domain_after_fork(m->domain, kept(m->domain));
+			pl_thread *keep = kept(m->domain);
+			pl_domain_after_fork(m->domain, keep);
+			if (!keep || !keep->depth)
+				forget_waiters(m->domain);
 		}
 		if (claim_process(m->domain, &m->process))
 			m->domain = NULL; /* no room: to this process the domain is closed */

@@ -6,7 +6,8 @@
  *
  * A slot belongs to the thread that registered it; only `pl_thread_interrupt` may be called by others. After fork() the
  * child keeps the slot of the forking thread in private domains (all other slots are freed there) and none in shared
- * ones: the child registers anew. Locks that other threads held at fork() stay held in the child, as with pthreads.
+ * ones: the child registers anew. Locks that other threads held at fork() stay held in the child, as with pthreads. Pool
+ * locks forget their waiters; a lock elsewhere that had PL_WAIT_SPIN waiters at fork() must be initialised anew.
  */
 #ifndef PANALOCK_THREAD_H
 #define PANALOCK_THREAD_H
