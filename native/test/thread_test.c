@@ -483,7 +483,7 @@ static void threads_end_while_others_queue(void **state)
 typedef struct {
 	pl_domain *domain;
 	pl_thread *self;
-	any_lock lock;
+	any_lock *lock; /* in the pool */
 	int layout;
 	uint32_t flags;
 } fork_case;
@@ -493,8 +493,8 @@ static void wait_for_the_lock(int index, void *shared)
 	(void)index;
 	fork_case *f = shared;
 	pl_thread *self = pl_self_in(f->domain);
-	REQUIRE_EQUAL(any_lock_wait(f->layout, self, &f->lock, f->flags, PL_FOREVER), 0);
-	REQUIRE_EQUAL(any_unlock(f->layout, self, &f->lock), 0);
+	REQUIRE_EQUAL(any_lock_wait(f->layout, self, f->lock, f->flags, PL_FOREVER), 0);
+	REQUIRE_EQUAL(any_unlock(f->layout, self, f->lock), 0);
 }
 
 static int private_child(void *argument)
@@ -506,11 +506,12 @@ static int private_child(void *argument)
 	REQUIRE_EQUAL(f->domain->processes[self->process].pid, getpid());
 	REQUIRE_EQUAL(used_slots(f->domain), 1);
 	/* What the forking thread held, it holds here too, and can give back. */
-	REQUIRE_EQUAL(any_is_locked(f->layout, &f->lock), 1);
-	REQUIRE_EQUAL(any_unlock(f->layout, self, &f->lock), 0);
-	for (int i = 0; i < 3; i++) { /* and take again, though the parent's waiters are gone */
-		REQUIRE_EQUAL(any_lock_wait(f->layout, self, &f->lock, 0, 1000ll * ms), 0);
-		REQUIRE_EQUAL(any_unlock(f->layout, self, &f->lock), 0);
+	REQUIRE_EQUAL(any_is_locked(f->layout, f->lock), 1);
+	REQUIRE_EQUAL(any_bits(f->layout, f->lock), PL_Q_LOCKED); /* the parent's waiters are gone */
+	REQUIRE_EQUAL(any_unlock(f->layout, self, f->lock), 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		REQUIRE_EQUAL(any_lock_wait(f->layout, self, f->lock, i % 2 ? PL_WAIT_SPIN : 0, PL_FOREVER), 0);
+		REQUIRE_EQUAL(any_unlock(f->layout, self, f->lock), 0);
 	}
 	for (uint32_t i = 2; i < f->domain->slots; i++)
 		REQUIRE_EQUAL(pl_thread_register(f->domain, 0, &other), 0);
@@ -521,15 +522,19 @@ static int private_child(void *argument)
 static void forked_child_keeps_its_slot_of_a_private_domain(void **state)
 {
 	(void)state;
-	for (int layout = 0; layout < layouts; layout++) {
-		fork_case f = {.domain = new_domain(6, 0), .layout = layout};
+	for (int kind = 0; kind < 2 * layouts; kind++) {
+		int layout = kind / 2;
+		fork_case f = {.domain = new_domain(6, 0), .layout = layout, .flags = kind % 2 ? PL_WAIT_SPIN : 0};
+		void *word;
+		assert_int_equal(pl_domain_pool_take(f.domain, &word), 0);
+		f.lock = word;
 		f.self = pl_self_in(f.domain);
-		assert_int_equal(any_lock_it(layout, f.self, &f.lock), 0);
+		assert_int_equal(any_lock_it(layout, f.self, f.lock), 0);
 		crew *waiters = crew_start(3, wait_for_the_lock, &f);
 		AWAIT(used_slots(f.domain) == 4);
 		sleep_us(1500);
 		assert_int_equal(forked(private_child, &f), 0);
-		assert_int_equal(any_unlock(layout, f.self, &f.lock), 0);
+		assert_int_equal(any_unlock(layout, f.self, f.lock), 0);
 		crew_join(waiters);
 		assert_ptr_equal(pl_self_in(f.domain), f.self);
 		assert_int_equal(pl_domain_close(f.domain), 0);
