@@ -130,7 +130,8 @@ INLINE uint32_t my_bits(const wait *w)
 
 static bool interrupted(pl_thread *self)
 {
-	return pl_load_rlx(&self->interrupted) && __atomic_exchange_n(&self->interrupted, 0, __ATOMIC_SEQ_CST); /* I2 */
+	pl_fence(); /* I2: full fence, our node's state before the look at the flag; pairs with I1 */
+	return pl_load_rlx(&self->interrupted) && pl_swap_ar(&self->interrupted, 0); /* I4: acquire, pairs with I3 */
 }
 
 /* Why the wait must end without the lock, or 0. */
@@ -283,7 +284,7 @@ INLINE int park(view v, wait *w)
 		return 0;
 	}
 	/* An interruption from before the insertion has not touched our node: it sets the flag, then looks at the state (I1);
-	 * we set the state, then look at the flag (I2), with the line's unlock between. */
+	 * we set the state, then look at the flag (I2). */
 	int err = must_leave(w, seen, pl_os_now());
 	if (err) {
 		withdraw(v, w, false);

@@ -250,7 +250,8 @@ int pl_thread_interrupt(pl_thread *thread)
 	if (!thread || thread->index == 0)
 		return -EINVAL;
 	pl_domain *domain = pl_thread_domain(thread);
-	__atomic_exchange_n(&thread->interrupted, 1, __ATOMIC_SEQ_CST); /* I1: seq_cst, pairs with I2 */
+	pl_store_rel(&thread->interrupted, 1); /* I3: release, pairs with I4 */
+	pl_fence(); /* I1: full fence, the flag before the look at the nodes; pairs with I2 */
 	for (uint32_t level = 0; level < PL_NESTING; level++) {
 		pl_node *node = &thread->nodes[level];
 		uint32_t was = pl_load_rlx(&node->state);
@@ -264,5 +265,5 @@ int pl_thread_clear_interrupt(pl_thread *thread)
 {
 	if (!thread)
 		return -EINVAL;
-	return pl_load_rlx(&thread->interrupted) && pl_swap_ar(&thread->interrupted, 0); /* I2 */
+	return pl_load_rlx(&thread->interrupted) && pl_swap_ar(&thread->interrupted, 0); /* I4 */
 }

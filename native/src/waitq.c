@@ -41,10 +41,11 @@ int pl_waitq_enter(pl_thread *self, pl_waitq *queue, uint32_t flags)
 	return level;
 }
 
-/* True once if an interruption was pending; I2: seq_cst, pairs with I1 */
+/* True once if an interruption was pending. */
 static bool interrupted(pl_thread *self)
 {
-	return pl_load_rlx(&self->interrupted) && __atomic_exchange_n(&self->interrupted, 0, __ATOMIC_SEQ_CST); /* I2 */
+	pl_fence(); /* I2: full fence, our node's state before the look at the flag; pairs with I1 */
+	return pl_load_rlx(&self->interrupted) && pl_swap_ar(&self->interrupted, 0); /* I4: acquire, pairs with I3 */
 }
 
 int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t timeout_ns, uint32_t flags)

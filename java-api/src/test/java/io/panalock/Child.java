@@ -56,6 +56,12 @@ final class Child {
         return Path.of(System.getProperty("panalock.test.classes"));
     }
 
+    /** This JVM's program; under an emulator that the kernel does not start by itself, the script that does. */
+    private static String java() {
+        String launcher = System.getenv("PANALOCK_TEST_JAVA");
+        return launcher != null ? launcher : ProcessHandle.current().info().command().orElseThrow();
+    }
+
     /** The library that the build made. */
     static Path library() {
         String arch = System.getProperty("os.arch").equals("amd64") ? "x86_64" : System.getProperty("os.arch");
@@ -68,7 +74,7 @@ final class Child {
 
     Process start(Path output) throws IOException {
         List<String> command = new ArrayList<>();
-        command.add(ProcessHandle.current().info().command().orElseThrow());
+        command.add(java());
         command.add(access);
         command.add("--illegal-native-access=deny");
         command.addAll(jvm);

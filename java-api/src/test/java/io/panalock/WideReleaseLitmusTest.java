@@ -99,6 +99,7 @@ class WideReleaseLitmusTest {
         System.out.println("store-buffer litmus: fenced " + fenced[0] + " of " + fenced[1] + ", control " + control[0]
                 + " of " + control[1]);
         assertThat(fenced[0]).isZero();
+        assumeTrue(!Boolean.getBoolean("panalock.emulated"), "an emulator orders what the CPU would not");
         assertThat(control[0]).as("the control shows the reordering").isPositive();
     }
 }

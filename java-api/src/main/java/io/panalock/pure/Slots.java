@@ -2,6 +2,7 @@
 package io.panalock.pure;
 
 import io.panalock.internal.Layouts;
+import java.lang.invoke.VarHandle;
 
 /** Thread slots: the twin of thread.c, for whoever manages slots by hand. Never waits. */
 public final class Slots {
@@ -120,7 +121,8 @@ public final class Slots {
             return -Layouts.EINVAL;
         }
         Memory m = d.memory;
-        m.getAndSet(d.slotAt(slot) + Shape.THREAD_INTERRUPTED, 1); // I1J: before the look at the states; pairs with I2, I2J
+        m.getAndSet(d.slotAt(slot) + Shape.THREAD_INTERRUPTED, 1);
+        VarHandle.fullFence(); // I1J: the flag before the look at the states; pairs with I2, I2J
         for (int level = 0; level < Layouts.NESTING; level++) {
             rouse(d, PureDomain.nodeNumber(slot, level), Layouts.NODE_INTERRUPTED);
         }

@@ -2,6 +2,7 @@
 package io.panalock.pure;
 
 import io.panalock.internal.Layouts;
+import java.lang.invoke.VarHandle;
 
 /**
  * One wait of one thread for one lock. The object belongs to a node and is used again by its next wait, so that waiting
@@ -96,7 +97,8 @@ final class Wait {
     /** True once if the thread was interrupted, as a Java thread or through its slot. */
     static boolean interruption(Memory memory, long slotAddress) {
         long word = slotAddress + Shape.THREAD_INTERRUPTED;
-        return Thread.interrupted() || memory.get(word) != 0 && memory.getAndSet(word, 0) != 0; // I2J: pairs with I1, I1J
+        VarHandle.fullFence(); // I2J: our node's state before the look at the flag; pairs with I1, I1J
+        return Thread.interrupted() || memory.get(word) != 0 && memory.getAndSet(word, 0) != 0;
     }
 
     /** True if this waiter may take the lock as it was seen; voids a reservation that lies idle. */
