@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The old version of these symbols, so that the library also loads where libpthread was a library of its own. */
@@ -20,14 +21,15 @@ __asm__(".symver pthread_once, pthread_once@GLIBC_2.17");
 #endif
 
 /* The slots that this thread got by pl_self_in(), most programs' only one first. Touched by this thread and its signal
- * handlers; an entry is valid once its domain is set. */
-enum { own_max = 8 };
+ * handlers; an entry is valid once its domain is set. Only a pointer is thread-local: a process has little static
+ * thread-local memory for libraries loaded late, and may load this one several times (class loaders). */
+enum { own_max = 32 };
 typedef struct {
 	pl_domain *domain;
 	pl_thread *slot;
 	uint32_t tid; /* what the slot says while it is this thread's: another domain may be mapped at a closed one's place */
 } own_slot;
-static __thread own_slot own[own_max] __attribute__((tls_model("initial-exec")));
+static __thread own_slot *own __attribute__((tls_model("initial-exec"))); /* own_max entries, or null */
 
 static pthread_key_t exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -132,8 +134,9 @@ static inline bool is_own(const own_slot *o)
 static void release_own(void *unused)
 {
 	(void)unused;
-	for (int i = 0; i < own_max; i++) {
-		own_slot *o = &own[i];
+	own_slot *entries = own;
+	for (int i = 0; entries && i < own_max; i++) {
+		own_slot *o = &entries[i];
 		if (!o->domain)
 			continue;
 		pl_thread *slot = pl_domain_is_open(o->domain) && is_own(o) ? o->slot : NULL;
@@ -146,11 +149,13 @@ static void release_own(void *unused)
 			pl_thread_release(slot);
 		}
 	}
+	own = NULL; /* a later destructor that locks begins anew */
+	free(entries);
 }
 
 static pl_thread *own_slot_of(pl_domain *domain)
 {
-	for (int i = 0; i < own_max; i++)
+	for (int i = 0; own && i < own_max; i++)
 		if (own[i].domain == domain && is_own(&own[i])) {
 			own[i].tid = pl_os_tid();
 			return own[i].slot;
@@ -162,7 +167,7 @@ static void after_fork(void)
 {
 	pl_os_register_fences();
 	pl_domains_each_after_fork(own_slot_of);
-	for (int i = 0; i < own_max; i++)
+	for (int i = 0; own && i < own_max; i++)
 		if (own[i].domain && (!pl_domain_is_open(own[i].domain) || own[i].domain->flags & PL_DOMAIN_SHARED))
 			own[i].domain = NULL; /* closed before, or the slot is the parent's */
 }
@@ -199,6 +204,8 @@ void pl_domain_after_fork(pl_domain *domain, pl_thread *keep)
 static pl_thread *register_own(pl_domain *domain)
 {
 	own_slot *entry = NULL;
+	if (!own && !(own = calloc(own_max, sizeof *own)))
+		return NULL;
 	for (int i = 0; i < own_max && !entry; i++)
 		if (!own[i].domain || own[i].domain == domain || !pl_domain_is_open(own[i].domain))
 			entry = &own[i];
@@ -221,7 +228,7 @@ static pl_thread *register_own(pl_domain *domain)
 
 pl_thread *pl_self_in(pl_domain *domain)
 {
-	for (int i = 0; i < own_max; i++)
+	for (int i = 0; PL_LIKELY(own != NULL) && i < own_max; i++)
 		if (PL_LIKELY(own[i].domain == domain) && domain && PL_LIKELY(is_own(&own[i])))
 			return own[i].slot;
 	return domain ? register_own(domain) : NULL;

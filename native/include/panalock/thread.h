@@ -25,7 +25,7 @@ PL_API pl_thread *pl_self(void);
 
 /**
  * The calling thread's slot in any domain, likewise registered and released; finds it in a small table of the thread.
- * @return null when every slot is taken or the domain is null.
+ * @return null when every slot is taken, the domain is null, or this thread has slots in 32 other open domains.
  */
 PL_API pl_thread *pl_self_in(pl_domain *domain);
 
