@@ -25,9 +25,9 @@ static int close_domain(void **state)
 static int any_release(int layout, any_lock *lock)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_release(&lock->word);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_release(&lock->byte);
-	default: return pl_qspin_wide_release(&lock->wide);
+	case PL_LAYOUT_WORD: return pl_qspin_release(WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_release(BYTE(lock));
+	default: return pl_qspin_wide_release(WIDE(lock));
 	}
 }
 

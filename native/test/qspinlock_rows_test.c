@@ -231,6 +231,7 @@ static void row_10_no_wake_up_is_lost_with_twice_as_many_threads_as_cpus(void **
 	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
 	for (int layout = 0; layout < layouts; layout++) {
 		relay r = {.layout = layout, .threads = (uint32_t)(2 * cpus), .rounds = scaled(1500)};
+		watch_lock(layout, &r.lock, domain);
 		crew_run(2 * cpus, run_relay, &r);
 		assert_int_equal(r.turn, r.threads * r.rounds);
 		assert_int_equal(any_bits(layout, &r.lock), 0);
@@ -243,6 +244,7 @@ static void row_10_a_hundred_threads_take_turns(void **state)
 	(void)state;
 	for (int layout = 0; layout < layouts; layout++) {
 		relay r = {.layout = layout, .threads = 100, .rounds = scaled(40)};
+		watch_lock(layout, &r.lock, domain);
 		crew_run(100, run_relay, &r);
 		assert_int_equal(r.turn, r.threads * r.rounds);
 		assert_int_equal(any_bits(layout, &r.lock), 0);

@@ -517,6 +517,7 @@ static void run_hammer(uint32_t ways, uint64_t rounds)
 		void *word;
 		assert_int_equal(pl_domain_pool_take(domain, &word), 0);
 		hammer h = {.layout = layout, .lock = word, .kinds = ways, .rounds = scaled(rounds)};
+		watch_lock(layout, word, domain);
 		crew *interrupter = ways & (1 << 5 | 1 << 7) ? crew_start(1, interrupt_all_the_time, &h) : NULL;
 		crew_run(hammer_threads, hammer_away, &h);
 		pl_store_rel(&h.stop, 1);

@@ -6,9 +6,9 @@
 const char *const layout_names[layouts] = {"WORD", "BYTE", "WIDE"};
 
 #define CHOOSE(layout, lock, word_call, byte_call, wide_call)                                                             \
-	((layout) == PL_LAYOUT_WORD ? word_call(&(lock)->word)                                                            \
-	 : (layout) == PL_LAYOUT_BYTE ? byte_call(&(lock)->byte)                                                          \
-				      : wide_call(&(lock)->wide))
+	((layout) == PL_LAYOUT_WORD ? word_call(WORD(lock))                                                            \
+	 : (layout) == PL_LAYOUT_BYTE ? byte_call(BYTE(lock))                                                          \
+				      : wide_call(WIDE(lock)))
 
 int any_init(int layout, any_lock *lock)
 {
@@ -18,36 +18,36 @@ int any_init(int layout, any_lock *lock)
 int any_lock_it(int layout, pl_thread *self, any_lock *lock)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_lock(self, &lock->word);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock(self, &lock->byte);
-	default: return pl_qspin_wide_lock(self, &lock->wide);
+	case PL_LAYOUT_WORD: return pl_qspin_lock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock(self, BYTE(lock));
+	default: return pl_qspin_wide_lock(self, WIDE(lock));
 	}
 }
 
 int any_lock_wait(int layout, pl_thread *self, any_lock *lock, uint32_t flags, int64_t timeout_ns)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_lock_wait(self, &lock->word, flags, timeout_ns);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock_wait(self, &lock->byte, flags, timeout_ns);
-	default: return pl_qspin_wide_lock_wait(self, &lock->wide, flags, timeout_ns);
+	case PL_LAYOUT_WORD: return pl_qspin_lock_wait(self, WORD(lock), flags, timeout_ns);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock_wait(self, BYTE(lock), flags, timeout_ns);
+	default: return pl_qspin_wide_lock_wait(self, WIDE(lock), flags, timeout_ns);
 	}
 }
 
 int any_trylock(int layout, pl_thread *self, any_lock *lock)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_trylock(self, &lock->word);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock(self, &lock->byte);
-	default: return pl_qspin_wide_trylock(self, &lock->wide);
+	case PL_LAYOUT_WORD: return pl_qspin_trylock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock(self, BYTE(lock));
+	default: return pl_qspin_wide_trylock(self, WIDE(lock));
 	}
 }
 
 int any_unlock(int layout, pl_thread *self, any_lock *lock)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_unlock(self, &lock->word);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_unlock(self, &lock->byte);
-	default: return pl_qspin_wide_unlock(self, &lock->wide);
+	case PL_LAYOUT_WORD: return pl_qspin_unlock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_unlock(self, BYTE(lock));
+	default: return pl_qspin_wide_unlock(self, WIDE(lock));
 	}
 }
 

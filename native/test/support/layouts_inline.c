@@ -5,26 +5,26 @@
 int any_lock_inline(int layout, pl_thread *self, any_lock *lock)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_lock(self, &lock->word);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock(self, &lock->byte);
-	default: return pl_qspin_wide_lock(self, &lock->wide);
+	case PL_LAYOUT_WORD: return pl_qspin_lock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock(self, BYTE(lock));
+	default: return pl_qspin_wide_lock(self, WIDE(lock));
 	}
 }
 
 int any_trylock_inline(int layout, any_lock *lock)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_trylock_inline(&lock->word);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock_inline(&lock->byte);
-	default: return pl_qspin_wide_trylock_inline(&lock->wide);
+	case PL_LAYOUT_WORD: return pl_qspin_trylock_inline(WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock_inline(BYTE(lock));
+	default: return pl_qspin_wide_trylock_inline(WIDE(lock));
 	}
 }
 
 int any_unlock_inline(int layout, pl_thread *self, any_lock *lock)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_unlock(self, &lock->word);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_unlock(self, &lock->byte);
-	default: return pl_qspin_wide_unlock(self, &lock->wide);
+	case PL_LAYOUT_WORD: return pl_qspin_unlock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_unlock(self, BYTE(lock));
+	default: return pl_qspin_wide_unlock(self, WIDE(lock));
 	}
 }

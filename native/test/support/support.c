@@ -19,6 +19,37 @@ enum { test_limit_s = 60 };
 
 static const char *volatile current = "?";
 
+static int watched_layout;
+static const any_lock *watched_lock;
+static pl_domain *watched_domain;
+
+void watch_lock(int layout, const void *lock, pl_domain *domain)
+{
+	watched_layout = layout;
+	watched_lock = lock;
+	watched_domain = domain;
+}
+
+/* The program ends here: no need to be careful in a signal handler any more. */
+static void tell_about_the_lock(void)
+{
+	const pl_domain *d = watched_domain;
+	fprintf(stderr, "             lock %s: bits %#x\n", layout_names[watched_layout], any_bits(watched_layout, watched_lock));
+	for (uint32_t i = 1; i < d->slots; i++) {
+		const pl_thread *slot = (const pl_thread *)(const void *)((const char *)d + d->slots_offset) + i;
+		for (uint32_t level = 0; level < slot->depth && level < PL_NESTING; level++) {
+			const pl_node *n = &slot->nodes[level];
+			fprintf(stderr, "             slot %u level %u tid %u: state %u kind %u locked %u next %u prev %u key %#llx\n", i,
+				level, slot->tid, n->state, n->kind, n->locked, n->next, n->prev, (unsigned long long)n->key);
+		}
+	}
+	const pl_bucket *buckets = (const pl_bucket *)(const void *)((const char *)d + d->buckets_offset);
+	for (int i = 0; i < PL_BUCKETS; i++)
+		if (buckets[i].line.lock || buckets[i].line.head)
+			fprintf(stderr, "             bucket %d: lock %#x head %u tail %u\n", i, buckets[i].line.lock, buckets[i].line.head,
+				buckets[i].line.tail);
+}
+
 static void hung(int signal)
 {
 	(void)signal;
@@ -28,12 +59,18 @@ static void hung(int signal)
 	ignored += write(STDERR_FILENO, name, strlen(name));
 	ignored += write(STDERR_FILENO, after, sizeof after - 1);
 	(void)ignored;
+	if (watched_domain)
+		tell_about_the_lock();
+	if (getenv("PANALOCK_TEST_STAY")) /* for a debugger */
+		for (;;)
+			pause();
 	_exit(98);
 }
 
 void watchdog(const char *what, unsigned seconds)
 {
 	current = what;
+	watched_domain = NULL;
 	struct sigaction action = {.sa_handler = hung};
 	sigaction(SIGALRM, &action, NULL);
 	alarm(seconds);
@@ -56,8 +93,9 @@ int test_end(void **state)
 
 static uint64_t percent = 100;
 
-__attribute__((constructor)) static void read_percent(void)
+__attribute__((constructor)) static void read_environment(void)
 {
+	cmocka_set_test_filter(getenv("PANALOCK_TEST_FILTER")); /* a name with * in it */
 	const char *given = getenv("PANALOCK_TEST_PERCENT");
 	if (given)
 		percent = strtoull(given, NULL, 10);

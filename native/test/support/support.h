@@ -39,6 +39,9 @@ int test_end(void **state);
 /* Starts the watchdog outside of a test (children, soak programs): @what is named when @seconds have passed. */
 void watchdog(const char *what, unsigned seconds);
 
+/* What the watchdog says about a lock before it ends the program: its bits, and who waits where. Null: nothing more. */
+void watch_lock(int layout, const void *lock, pl_domain *domain);
+
 /* ---- scaling: the one place that says how much a run does ---- */
 
 /*
@@ -104,6 +107,11 @@ typedef union {
 	pl_qspinlock_wide wide;
 	uint32_t words[2];
 } any_lock;
+
+/* The lock as its layout's type; null stays null. */
+#define WORD(lock) ((pl_qspinlock *)(uintptr_t)(const void *)(lock))
+#define BYTE(lock) ((pl_qspinlock_byte *)(uintptr_t)(const void *)(lock))
+#define WIDE(lock) ((pl_qspinlock_wide *)(uintptr_t)(const void *)(lock))
 
 /* The exported functions. */
 int any_init(int layout, any_lock *lock);
