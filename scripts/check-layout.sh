@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# shellcheck disable=SC2015,SC2016 # the quotes hold Markdown
+#
 # check-layout.sh: fails when a field's offset or a constant in docs/layout.md differs from the headers.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

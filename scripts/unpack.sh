@@ -24,7 +24,9 @@ if unpacked; then
 	say "$target"
 	exit 0
 fi
-have apt-get && have dpkg-deb || die "unpack.sh: $name comes from Debian packages, which needs apt-get and dpkg-deb"
+if ! have apt-get || ! have dpkg-deb; then
+	die "unpack.sh: $name comes from Debian packages, which needs apt-get and dpkg-deb"
+fi
 mkdir -p "$cache"
 exec 9>"$cache/$name.lock"
 flock 9
@@ -33,6 +35,7 @@ if unpacked; then
 	exit 0
 fi
 
+# shellcheck disable=SC2016 # apt's variables, not the shell's
 mirror=${PANALOCK_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(SITE)' | sed -n 's/^Debian Debian //p' | head -1)}
 [ -n "$mirror" ] || die "unpack.sh: apt knows no Debian mirror here; set PANALOCK_DEBIAN_MIRROR to one"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
