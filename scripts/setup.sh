@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh build|test: checks that the tools for this job are there. What is missing is installed with apt-get when this
+# setup.sh build|test|arm64: checks that the tools for this job are there. What is missing is installed with apt-get when this
 # runs as root on a system that has it; otherwise the command to run is printed and the exit code is 1.
 # PANALOCK_NO_INSTALL=1 never installs anything.
 set -euo pipefail
@@ -36,9 +36,12 @@ need binutils have readelf
 need maven have mvn
 need libcmocka-dev has_cmocka
 need procps have ps
-if [ "$job" = test ]; then
+# Maven builds the arm64 library too where its compiler is; half a compiler would fail there.
+if [ "$job" != build ] || have aarch64-linux-gnu-gcc; then
 	need gcc-aarch64-linux-gnu have aarch64-linux-gnu-gcc
 	need libc6-dev-arm64-cross has_header aarch64-linux-gnu-gcc '#include <stdio.h>'
+fi
+if [ "$job" = test ]; then
 	need pkg-config have pkg-config
 fi
 
