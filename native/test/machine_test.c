@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 /* What a wait may be late by. Scheduling adds more, so the best of several tries counts. */
 enum { late_ns = 150 * us, tries = 40 };
@@ -37,6 +40,9 @@ static void methods_of_waiting_have_names_and_can_be_forced(void **state)
 	assert_true(known(pl_relax_method(), waits, 1));
 #endif
 	print_message("waits by %s, relaxes by %s\n", pl_wait_method(), pl_relax_method());
+#if defined(__aarch64__)
+	print_message("LSE atomics: %s\n", getauxval(AT_HWCAP) & HWCAP_ATOMICS ? "yes" : "no");
+#endif
 }
 
 static void a_watch_that_nobody_ends_ends_on_time(void **state)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { page_bytes = 8192, most_threads = 8, limit_ms = 2000 };
@@ -126,10 +127,13 @@ static crew *start_peers(peers *p, int count)
 static void put_down(int pid, int signal)
 {
 	REQUIRE_EQUAL(kill(pid, signal), 0);
-	if (signal == SIGKILL)
+	if (signal == SIGKILL) {
 		REQUIRE_EQUAL(child_wait(pid), -SIGKILL);
-	else
-		sleep_us(2000);
+	} else {
+		int status;
+		REQUIRE_EQUAL(waitpid(pid, &status, WUNTRACED), pid); /* all its threads have stopped */
+		REQUIRE(WIFSTOPPED(status));
+	}
 }
 
 static void get_up(int pid, int signal)
@@ -237,6 +241,7 @@ static void waiter_put_down_at_any_moment(int signal)
 				crew_join(c);
 				longest = p.when - start > longest ? p.when - start : longest;
 			} else {
+				REQUIRE_EQUAL(kill(pid, SIGCONT), 0); /* an unlock that wakes needs the line too */
 				REQUIRE_EQUAL(any_unlock(layout, s.self, &s.p->lock), 0);
 			}
 			get_up(pid, signal);
