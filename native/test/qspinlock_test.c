@@ -341,7 +341,8 @@ static void sleepers_of_two_locks_in_one_bucket_are_kept_apart(void **state)
 		crew_join(second);
 		assert_true(is_parked(at_a.slot));
 		assert_int_equal(any_bits(layout, b), 0);
-		assert_int_equal(any_bits(layout, a), PL_Q_LOCKED | PL_Q_PARKED);
+		/* On a slow machine its slice was over before it went to sleep: reserved. */
+		assert_int_equal(any_bits(layout, a) & ~PL_Q_PENDING, PL_Q_LOCKED | PL_Q_PARKED);
 		assert_int_equal(any_unlock(layout, self, a), 0);
 		crew_join(first);
 		assert_int_equal(any_bits(layout, a), 0);
