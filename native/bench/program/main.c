@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * panalock-bench-c: the C measurements without Java.
+ * panalock-bench-c: the C measurements as an ordinary program sees them. The loops are compiled into this executable
+ * with the compiler's defaults and call the shared libraries (libc, libpanalock) as any program does; in a library that
+ * a JVM has loaded the same loops can be faster or slower.
  *
  *   panalock-bench-c pairs [ROUNDS]                                  uncontended, all locks interleaved
  *   panalock-bench-c contended [SECONDS [THREADS [INSIDE OUTSIDE [LOCK...]]]]   throughput, then latency in its own run
  *   panalock-bench-c floors                                          cache line, atomic, clock, machine
+ *   panalock-bench-c serve                                           measures on request, so that somebody else can
+ *                                                                    interleave these points with points of theirs
+ *
+ * serve: says "panalock-bench-c VERSION", then reads lines until the end of its input and answers each with one line:
+ *   pairs LOCK COUNT    "ns TIME": nanoseconds for COUNT uncontended pairs
+ * or "error TEXT".
  */
+#define _GNU_SOURCE
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +28,7 @@ static int usage(void)
 	fprintf(stderr, "usage: panalock-bench-c pairs [ROUNDS]\n"
 			"       panalock-bench-c contended [SECONDS [THREADS [INSIDE_NS OUTSIDE_NS [LOCK...]]]]\n"
 			"       panalock-bench-c floors\n"
+			"       panalock-bench-c serve\n"
 			"locks:");
 	for (uint32_t i = 0; plb_lock_name(i); i++)
 		fprintf(stderr, " %s", plb_lock_name(i));
@@ -133,6 +144,42 @@ static int run_floors(void)
 	return 0;
 }
 
+static uint32_t lock_named(const char *name)
+{
+	uint32_t i = 0;
+	while (plb_lock_name(i) && strcmp(plb_lock_name(i), name))
+		i++;
+	return i;
+}
+
+/* A twentieth first, untimed: caches and branch predictors were somebody else's since the last request. */
+static int answer_pairs(const char *name, uint64_t pairs)
+{
+	uint64_t ns;
+	uint32_t lock = lock_named(name);
+	if (!plb_lock_name(lock))
+		return printf("error no lock %s\n", name);
+	int error = plb_pairs(lock, pairs / 20 + 1, &ns);
+	if (!error)
+		error = plb_pairs(lock, pairs, &ns);
+	return error ? printf("error %s\n", strerror(-error)) : printf("ns %" PRIu64 "\n", ns);
+}
+
+static int run_serve(void)
+{
+	char line[256], name[64];
+	uint64_t count;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("panalock-bench-c %d\n", PLB_VERSION);
+	while (fgets(line, sizeof line, stdin)) {
+		if (sscanf(line, "pairs %63s %" SCNu64, name, &count) == 2 && count)
+			answer_pairs(name, count);
+		else
+			printf("error not a request: %.*s\n", (int)strcspn(line, "\n"), line);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static pthread_mutex_t over = PTHREAD_MUTEX_INITIALIZER;
@@ -148,5 +195,7 @@ int main(int argc, char **argv)
 		return run_contended(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "floors"))
 		return run_floors();
+	if (!strcmp(argv[1], "serve"))
+		return run_serve();
 	return usage();
 }

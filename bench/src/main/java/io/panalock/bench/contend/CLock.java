@@ -2,13 +2,17 @@
 package io.panalock.bench.contend;
 
 import io.panalock.bench.peer.CPeers;
+import io.panalock.bench.peer.CProgram;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.HdrHistogram.Histogram;
 
-/** A lock of libpanalock_bench. */
+/**
+ * A lock in C. Uncontended pairs run in the program panalock-bench-c, contended points in libpanalock_bench in this
+ * process: between threads the lock's cache lines decide, not how an executable reaches a library.
+ */
 public final class CLock implements Lock {
     private final int index;
     private final String name;
@@ -47,7 +51,7 @@ public final class CLock implements Lock {
 
     @Override
     public long pairs(int pairs) {
-        return CPeers.pairs(index, pairs);
+        return CProgram.pairs(name.replace('-', '_'), pairs);
     }
 
     @Override

@@ -21,7 +21,9 @@ import java.util.Optional;
  * the libpanalock that Java uses: that one is loaded before and the dynamic linker finds it by its soname.
  */
 public final class BenchLibrary {
-    private static final int VERSION = 1;
+    /** Of native/bench/bench.h. */
+    static final int VERSION = 1;
+
     private static final Linker LINKER = Linker.nativeLinker();
     private static final SymbolLookup LOOKUP;
     private static final String WHY_NOT;
@@ -48,6 +50,12 @@ public final class BenchLibrary {
         return LOOKUP != null;
     }
 
+    static void require() {
+        if (!available()) {
+            throw new UnsatisfiedLinkError("the C benchmarks are not available: " + WHY_NOT);
+        }
+    }
+
     /** The reason when it is not available. */
     public static String whyNot() {
         return WHY_NOT;
@@ -70,9 +78,7 @@ public final class BenchLibrary {
 
     /** A downcall to a function of libpanalock_bench, libpanalock or the C library. */
     static MethodHandle handle(String name, FunctionDescriptor type, Linker.Option... options) {
-        if (!available()) {
-            throw new UnsatisfiedLinkError("the C benchmarks are not available: " + WHY_NOT);
-        }
+        require();
         Optional<MemorySegment> found = LOOKUP.find(name).or(() -> LINKER.defaultLookup().find(name));
         return LINKER.downcallHandle(
                 found.orElseThrow(() -> new UnsatisfiedLinkError("no function " + name)), type, options);
@@ -91,13 +97,11 @@ public final class BenchLibrary {
 
     private static String load() throws IOException {
         Library.require();
-        String arch = System.getProperty("os.arch");
-        String from = "/META-INF/native/linux-" + (arch.equals("amd64") ? "x86_64" : arch) + "/libpanalock_bench.so";
         Path dir = Files.createTempDirectory(
                 "panalock-bench-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         Path file = dir.resolve("libpanalock_bench.so");
         try {
-            unpack(from, file);
+            unpack(resource("libpanalock_bench.so"), file);
             System.load(file.toString());
             checkVersion();
             return Library.origin();
@@ -107,7 +111,13 @@ public final class BenchLibrary {
         }
     }
 
-    private static void unpack(String resource, Path to) throws IOException {
+    /** Where a native file of this platform lies in a jar. */
+    static String resource(String name) {
+        String arch = System.getProperty("os.arch");
+        return "/META-INF/native/linux-" + (arch.equals("amd64") ? "x86_64" : arch) + "/" + name;
+    }
+
+    static void unpack(String resource, Path to) throws IOException {
         try (InputStream in = BenchLibrary.class.getResourceAsStream(resource)) {
             if (in == null) {
                 throw new IOException("no " + resource + " in the program: not built for this platform");

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.peer;
+
+import io.panalock.internal.Library;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * The program panalock-bench-c, kept running to measure on request. Its loops are compiled into an executable with the
+ * compiler's defaults, so that C is measured as a C programmer meets it: calls from an executable to pthread_mutex cost
+ * more than calls from a library in the JVM, for one. It travels in this program's jar and runs from a private directory
+ * that is deleted as soon as it runs, with the libpanalock that Java uses beside it.
+ *
+ * <p>One for the whole process; it ends when its input ends, at the latest when the JVM does.
+ */
+public final class CProgram {
+    private static final String EXTRACT_PROPERTY = "panalock.extract.dir";
+    private static final String NAME = "panalock-bench-c";
+    private static final int ACCESS_DENIED = 13;
+
+    private static CProgram running;
+
+    private final BufferedWriter requests;
+    private final BufferedReader answers;
+
+    private CProgram(Process process) {
+        requests = process.outputWriter();
+        answers = process.inputReader();
+    }
+
+    /** Nanoseconds that so many uncontended pairs of a lock took. */
+    public static synchronized long pairs(String lock, long pairs) {
+        try {
+            if (running == null) {
+                running = start(directory());
+            }
+            return running.ask("pairs " + lock + " " + pairs);
+        } catch (IOException e) {
+            running = null;
+            throw new UncheckedIOException(NAME + ": " + e.getMessage(), e);
+        }
+    }
+
+    private long ask(String request) throws IOException {
+        requests.write(request);
+        requests.newLine();
+        requests.flush();
+        String answer = answer();
+        if (!answer.startsWith("ns ")) {
+            throw new IllegalStateException(NAME + ", asked for \"" + request + "\": " + answer);
+        }
+        return Long.parseLong(answer.substring("ns ".length()));
+    }
+
+    private String answer() throws IOException {
+        String answer = answers.readLine();
+        if (answer == null) {
+            throw new IOException("it ended without an answer");
+        }
+        return answer;
+    }
+
+    /** Ends it: its input is over. */
+    void close() throws IOException {
+        requests.close();
+        answers.close();
+    }
+
+    private static Path directory() {
+        String configured = System.getProperty(EXTRACT_PROPERTY);
+        return Path.of(configured != null && !configured.isEmpty() ? configured : System.getProperty("java.io.tmpdir"))
+                .toAbsolutePath();
+    }
+
+    /** Starts one in a fresh directory under {@code base}. */
+    static CProgram start(Path base) throws IOException {
+        BenchLibrary.require();
+        Path directory = Files.createTempDirectory(
+                base, "panalock-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Path program = directory.resolve(NAME);
+        Path library = directory.resolve("libpanalock.so.0");
+        try {
+            BenchLibrary.unpack(BenchLibrary.resource(NAME + ".exe"), program);
+            Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
+            putLibrary(library);
+            CProgram started = new CProgram(launch(program));
+            String hello = started.answer();
+            if (!hello.equals(NAME + " " + BenchLibrary.VERSION)) {
+                throw new IOException("it says \"" + hello + "\", this program wants version " + BenchLibrary.VERSION);
+            }
+            return started;
+        } finally {
+            Files.deleteIfExists(program);
+            Files.deleteIfExists(library);
+            Files.deleteIfExists(directory);
+        }
+    }
+
+    static Process launch(Path program) throws IOException {
+        try {
+            ProcessBuilder builder = new ProcessBuilder(program.toString(), "serve");
+            builder.environment().remove("LD_LIBRARY_PATH"); // the library beside it, not another one
+            return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        } catch (IOException e) {
+            if (String.valueOf(e.getMessage()).matches(".*error[=:] ?" + ACCESS_DENIED + "\\b.*")) {
+                throw new IOException("cannot run it from " + program.getParent() + ": mounted noexec. Set -D"
+                        + EXTRACT_PROPERTY + " to a directory that allows execution.", e);
+            }
+            throw e;
+        }
+    }
+
+    /** The file that this JVM has mapped, or, as that has been deleted when it came from the jar, the jar's. */
+    private static void putLibrary(Path to) throws IOException {
+        Optional<Path> mapped = mappedLibrary();
+        if (mapped.isPresent()) {
+            Files.copy(mapped.get(), to);
+        } else {
+            try (InputStream in = Library.class.getResourceAsStream(BenchLibrary.resource("libpanalock.so"))) {
+                if (in == null) {
+                    throw new IOException("no libpanalock.so in the program: not built for this platform");
+                }
+                Files.copy(in, to);
+            }
+        }
+    }
+
+    private static Optional<Path> mappedLibrary() throws IOException {
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+            return maps.map(line -> line.replaceFirst("^(\\S+\\s+){5}", ""))
+                    .filter(name -> name.matches(".*/libpanalock(\\.so|-)[^/]*"))
+                    .map(Path::of)
+                    .filter(Files::isReadable)
+                    .findFirst();
+        }
+    }
+}
