@@ -284,8 +284,8 @@ static void interrupt_everywhere(uint32_t flags, bool partner, uint32_t ghost)
 	for (int layout = 0; layout < layouts; layout++) {
 		int fd = shared_file(board_bytes);
 		board *b = map_file(fd, board_bytes);
-		int pid = CHILD_START("is_interrupted_everywhere", fd, layout, flags, partner, partner ? 4 : 2, ghost);
-		assert_int_equal(trace(pid, b, everywhere, (uint32_t)scaled(60000)), 0);
+		int pid = CHILD_START("is_interrupted_everywhere", fd, layout, flags, partner, 2, ghost);
+		assert_int_equal(trace(pid, b, everywhere, (uint32_t)scaled(30000)), 0);
 		print_message("             %s: %u steps, %u handlers\n", layout_names[layout], b->steps, b->handlers);
 		assert_true(b->handlers > 20);
 		munmap(b, board_bytes);
@@ -323,7 +323,7 @@ static void row_12_waker_that_is_slow_does_not_touch_a_lock_that_is_freed_meanwh
 	for (int layout = PL_LAYOUT_WORD; layout <= PL_LAYOUT_BYTE; layout++) {
 		int fd = shared_file(board_bytes);
 		board *b = map_file(fd, board_bytes);
-		int pid = CHILD_START("releases_slowly", fd, layout, 30);
+		int pid = CHILD_START("releases_slowly", fd, layout, 12);
 		assert_int_equal(trace(pid, b, 20, UINT32_MAX), 0);
 		print_message("             %s: %u steps\n", layout_names[layout], b->steps);
 		munmap(b, board_bytes);
