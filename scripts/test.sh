@@ -17,6 +17,9 @@ if have shellcheck; then
 	(cd "$ROOT" && shellcheck -x -S warning scripts/*.sh .ci/run)
 fi
 
+step "workflows"
+"$ROOT/scripts/check-workflow.sh"
+
 step "public headers on their own"
 native headers
 
@@ -49,6 +52,7 @@ step "bindings"
 
 step "docs: ordering and layout"
 (cd "$ROOT" && perl scripts/check-ordering.pl)
+"$ROOT/scripts/check-litmus.sh" --accesses
 "$ROOT/scripts/check-layout.sh"
 
 step "examples of README.md"

@@ -25,10 +25,13 @@ class FlightRecorderTest {
     void waitsAboveTheThresholdAreRecorded() throws Exception {
         QSpinLock lock = QSpinLock.builder().name("orders").allocate();
         List<RecordedEvent> events;
+        boolean firstWasShort; // on a machine that is busy with other things even the short wait may be long
         try (Recording recording = new Recording()) {
             recording.enable(EVENT).withThreshold(THRESHOLD);
             recording.start();
+            long begin = System.nanoTime();
             waitFor(lock, 0, Thread.ofPlatform());
+            firstWasShort = System.nanoTime() - begin < THRESHOLD.toNanos();
             waitFor(lock, 250, Thread.ofPlatform());
             waitFor(lock, 250, Thread.ofVirtual());
             lock.lock();
@@ -39,7 +42,7 @@ class FlightRecorderTest {
             recording.dump(file);
             events = RecordingFile.readAllEvents(file);
         }
-        assertThat(events).hasSize(3).allSatisfy(e -> {
+        assertThat(events).hasSizeBetween(3, firstWasShort ? 3 : 4).allSatisfy(e -> {
             assertThat(e.getEventType().getName()).isEqualTo(EVENT);
             assertThat(e.getString("lock")).isEqualTo("orders");
             assertThat(e.getString("layout")).isEqualTo("WIDE");
@@ -47,7 +50,7 @@ class FlightRecorderTest {
             assertThat(e.getDuration()).isBetween(THRESHOLD, Duration.ofSeconds(5));
             assertThat(e.getStackTrace().getFrames()).isNotEmpty();
         });
-        assertThat(events.stream().filter(e -> e.getBoolean("acquired"))).hasSize(2);
+        assertThat(events.stream().filter(e -> !e.getBoolean("acquired"))).hasSize(1);
     }
 
     private static void waitFor(QSpinLock lock, int millis, Thread.Builder kind) throws InterruptedException {
