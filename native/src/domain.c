@@ -18,7 +18,7 @@ _Static_assert(sizeof(pl_node) == 40, "docs/layout.md");
 _Static_assert(sizeof(pl_thread) % PL_CACHE_LINE == 0, "slots must not share cache lines");
 _Static_assert(sizeof(pl_bucket) == PL_CACHE_LINE, "buckets must not share cache lines");
 _Static_assert(sizeof(pl_domain) % PL_CACHE_LINE == 0, "the slots begin on a cache line");
-_Static_assert((PL_MAX_SLOTS * PL_NESTING) < 1 << (32 - PL_Q_BYTE_TAIL_SHIFT), "BYTE's tail must name every node");
+_Static_assert(PL_MAX_SLOTS * PL_NESTING <= 1 << (32 - PL_Q_BYTE_TAIL_SHIFT), "BYTE's tail must name every node");
 
 /* What this process knows of a domain that it has open. Entries are never freed, only reused: look-ups take no lock. */
 typedef struct mapping {
@@ -398,7 +398,7 @@ static void poison_word(uint32_t *word)
 
 static void wake_all_sleepers(pl_domain *d)
 {
-	for (uint32_t n = 1; n <= d->slots * PL_NESTING; n++) {
+	for (uint32_t n = PL_NESTING; n < d->slots * PL_NESTING; n++) {
 		pl_node *node = pl_node_at(d, n);
 		uint32_t was = pl_load_rlx(&node->state);
 		if ((was == PL_NODE_SLEEPING || was == PL_NODE_PARKED) && pl_cas_ar(&node->state, was, PL_NODE_REARM)) /* S3 */

@@ -18,19 +18,19 @@ static inline pl_thread *pl_slot(pl_domain *domain, uint32_t index)
 
 static inline uint32_t pl_node_number(const pl_thread *slot, uint32_t level)
 {
-	return (slot->index * PL_NESTING + level) + 1;
+	return slot->index * PL_NESTING + level;
 }
 
-/* Null for 0 and for a number that no slot of the domain has (foreign or damaged memory). */
+/* Null for a number that no waiting slot of the domain has: 0, slot 0's, or out of range (damaged memory). */
 static inline pl_node *pl_node_at(pl_domain *domain, uint32_t number)
 {
-	uint32_t n = number - 1;
-	return n / PL_NESTING < domain->slots ? &pl_slot(domain, n / PL_NESTING)->nodes[n % PL_NESTING] : NULL;
+	uint32_t index = number / PL_NESTING;
+	return index && index < domain->slots ? &pl_slot(domain, index)->nodes[number % PL_NESTING] : NULL;
 }
 
 static inline pl_thread *pl_node_slot(pl_domain *domain, uint32_t number)
 {
-	return pl_slot(domain, (number - 1) / PL_NESTING);
+	return pl_slot(domain, number / PL_NESTING);
 }
 
 static inline uint32_t pl_futex_flags(const pl_domain *domain)

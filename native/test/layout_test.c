@@ -83,7 +83,7 @@ static void bits_of_the_word_do_not_overlap(void **state)
 	assert_true(all < 1u << PL_Q_TAIL_SHIFT);
 	/* BYTE unlocks by its lowest byte alone: what decides about a kick must be in there. */
 	assert_true((PL_Q_LOCKED | PL_Q_PARKED | PL_Q_STANDBY | PL_Q_POISON) < 1u << 8);
-	uint32_t highest_node = PL_MAX_SLOTS * PL_NESTING;
+	uint32_t highest_node = PL_MAX_SLOTS * PL_NESTING - 1;
 	assert_true(highest_node < 1u << (32 - PL_Q_BYTE_TAIL_SHIFT));
 }
 
@@ -120,15 +120,16 @@ static void node_numbers_and_nodes_map_to_each_other(void **state)
 	pl_domain_options o = {.slots = 7};
 	pl_domain *d;
 	assert_int_equal(pl_domain_create(&o, &d), 0);
-	for (uint32_t s = 0; s < 7; s++)
+	for (uint32_t s = 1; s < 7; s++)
 		for (uint32_t level = 0; level < PL_NESTING; level++) {
 			uint32_t number = pl_node_number(pl_slot(d, s), level);
-			assert_int_equal(number, (s << 2 | level) + 1);
+			assert_int_equal(number, s << 2 | level);
 			assert_ptr_equal(pl_node_at(d, number), &pl_slot(d, s)->nodes[level]);
 			assert_ptr_equal(pl_node_slot(d, number), pl_slot(d, s));
 		}
 	assert_null(pl_node_at(d, 0));
-	assert_null(pl_node_at(d, 7 * PL_NESTING + 1));
+	assert_null(pl_node_at(d, PL_NESTING - 1));
+	assert_null(pl_node_at(d, 7 * PL_NESTING));
 	assert_null(pl_node_at(d, UINT32_MAX));
 	assert_int_equal(pl_domain_close(d), 0);
 }

@@ -7,7 +7,7 @@
  * A domain is `pl_domain`, then `slots` × `pl_thread`, then `buckets` × `pl_bucket`, then the pool's bitmap, then the
  * pool: `pool_locks` lock words, each on a cache line of its own.
  *
- * A *node number* is 0 for none, else (slot << 2 | nesting level) + 1. Queue tails and list links hold node numbers.
+ * A *node number* is slot << 2 | nesting level; 0 is none, since slot 0 never waits. Queue tails and list links hold them.
  */
 #ifndef PANALOCK_LAYOUT_H
 #define PANALOCK_LAYOUT_H
@@ -23,7 +23,7 @@
 #define PL_CACHE_LINE 64
 #define PL_NESTING 4       /**< Contexts of one thread that may wait at once: itself and three nested signal handlers. */
 #define PL_MIN_SLOTS 2     /**< Slot 0 belongs to the domain itself. */
-#define PL_MAX_SLOTS 16383 /**< What the 14-bit field of the BYTE layout can name. */
+#define PL_MAX_SLOTS 16384 /**< What the 14-bit field of the BYTE layout can name: 16,383 threads and slot 0. */
 #define PL_MAX_POOL 1048576
 #define PL_BUCKETS 256     /**< Parking buckets; a power of two. */
 #define PL_PROCESSES 64    /**< Processes that may have a domain open at once. */

@@ -15,7 +15,7 @@
 
 /* ---- watchdog ---- */
 
-enum { test_limit_s = 60 };
+static unsigned limit_s = 60; /* for one test; PANALOCK_TEST_LIMIT */
 
 static const char *volatile current = "?";
 
@@ -78,7 +78,7 @@ void watchdog(const char *what, unsigned seconds)
 
 int test_begin(void **state)
 {
-	watchdog(*state, test_limit_s);
+	watchdog(*state, limit_s);
 	return 0;
 }
 
@@ -99,6 +99,9 @@ __attribute__((constructor)) static void read_environment(void)
 	const char *given = getenv("PANALOCK_TEST_PERCENT");
 	if (given)
 		percent = strtoull(given, NULL, 10);
+	given = getenv("PANALOCK_TEST_LIMIT");
+	if (given)
+		limit_s = (unsigned)strtoul(given, NULL, 10);
 }
 
 uint64_t scaled(uint64_t count)
@@ -220,7 +223,7 @@ int child_main(int argc, char **argv, const child_program *programs, int count)
 	if (argc < 2)
 		return -1;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	watchdog(argv[1], test_limit_s);
+	watchdog(argv[1], limit_s);
 	for (int i = 0; i < known_count; i++)
 		if (strcmp(known[i].name, argv[1]) == 0)
 			return known[i].run(argc - 2, argv + 2);
@@ -265,7 +268,7 @@ int forked(int (*run)(void *), void *argument)
 	int pid = fork();
 	REQUIRE(pid >= 0);
 	if (!pid) {
-		watchdog(current, test_limit_s);
+		watchdog(current, limit_s);
 		_exit(run(argument));
 	}
 	return child_wait(pid);

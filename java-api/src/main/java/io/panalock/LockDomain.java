@@ -201,7 +201,7 @@ public final class LockDomain implements AutoCloseable {
          * How many threads can have a slot at once, one being the domain's own: every native thread and every platform
          * thread that has ever waited, and each virtual thread that waits right now.
          *
-         * @param slots 2 to 16,383
+         * @param slots 2 to 16,384; one of them is the domain's own
          * @return this
          */
         public Builder slots(int slots) {

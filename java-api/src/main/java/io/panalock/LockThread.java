@@ -19,7 +19,7 @@ import java.util.concurrent.locks.LockSupport;
  * virtual thread's, borrowed while it waits (with debug checks: while it holds, too).
  */
 public final class LockThread {
-    private static final int ENDING_TRIES = 10;
+    private static final int ENDING_TRIES = 500;
     private static final long ENDING_NANOS = 1_000_000;
 
     private final LockDomain domain;

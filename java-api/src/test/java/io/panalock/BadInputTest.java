@@ -182,8 +182,8 @@ class BadInputTest {
 
     @Test
     void sizesOutOfRange() {
-        assertThatThrownBy(() -> LockDomain.builder().slots(1)).hasMessage("slots: 1 is not a number from 2 to 16383");
-        assertThatThrownBy(() -> LockDomain.builder().slots(16384)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> LockDomain.builder().slots(1)).hasMessage("slots: 1 is not a number from 2 to 16384");
+        assertThatThrownBy(() -> LockDomain.builder().slots(16385)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> LockDomain.builder().locks(0))
                 .hasMessage("locks: 0 is not a number from 1 to 1048576");
     }

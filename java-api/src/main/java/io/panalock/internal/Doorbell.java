@@ -70,8 +70,9 @@ public final class Doorbell {
     }
 
     private void unparkIfChanged(int number) {
-        int n = number - 1;
-        long node = nodes + n / Layouts.NESTING * pl_thread.sizeof() + n % Layouts.NESTING * pl_node.sizeof();
+        long node = nodes
+                + number / Layouts.NESTING * pl_thread.sizeof()
+                + number % Layouts.NESTING * pl_node.sizeof();
         int state = (int) Words.INT.getAcquire(Words.Whole.ALL, node + pl_node.state$offset());
         if (state == Layouts.NODE_CHOSEN || state == Layouts.NODE_REARM || state == Layouts.NODE_INTERRUPTED) {
             parking.unpark(number);

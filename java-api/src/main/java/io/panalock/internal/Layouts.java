@@ -15,7 +15,7 @@ public final class Layouts {
     public static final int DEFAULT_SLOTS = 1024;
     public static final int DEFAULT_POOL = 1024;
     public static final int MIN_SLOTS = 2;
-    public static final int MAX_SLOTS = 16383;
+    public static final int MAX_SLOTS = 16384;
     public static final int MAX_POOL = 1048576;
     public static final int NAME_BYTES = 32;
 

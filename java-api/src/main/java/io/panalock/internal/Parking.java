@@ -32,7 +32,7 @@ public final class Parking {
      * @param slots thread slots of the domain
      */
     public Parking(int slots) {
-        int nodes = slots * Layouts.NESTING + 1;
+        int nodes = slots * Layouts.NESTING;
         threads = new AtomicReferenceArray<>(nodes);
         waiting = new AtomicLongArray((nodes + Long.SIZE - 1) / Long.SIZE);
     }

@@ -62,7 +62,7 @@ public final class Pool {
             m.getAndOr(word(d, i) + Integer.BYTES, Layouts.Q_POISON); // Z1J: pairs with L1, L2 and their twins
             m.getAndOr(word(d, i), Layouts.Q_POISON);
         }
-        for (int number = 1; number <= d.format().slots() * Layouts.NESTING; number++) {
+        for (int number = Layouts.NESTING; number < d.format().slots() * Layouts.NESTING; number++) {
             Slots.rouse(d, number, Layouts.NODE_REARM);
         }
     }

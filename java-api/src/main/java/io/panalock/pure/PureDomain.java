@@ -48,7 +48,7 @@ public final class PureDomain {
         this.parking = parking;
         this.pid = pid;
         this.process = process;
-        this.waits = new Wait[format.slots() * Layouts.NESTING + 1];
+        this.waits = new Wait[format.slots() * Layouts.NESTING];
     }
 
     /** Bytes that a domain needs (zeros: the defaults), or 0 when an option is out of range. */
@@ -185,15 +185,15 @@ public final class PureDomain {
     }
 
     static int nodeNumber(int slot, int level) {
-        return slot * Layouts.NESTING + level + 1;
+        return slot * Layouts.NESTING + level;
     }
 
     static int slotOf(int number) {
-        return (number - 1) / Layouts.NESTING;
+        return number / Layouts.NESTING;
     }
 
     long nodeAt(int number) {
-        int level = (number - 1) % Layouts.NESTING;
+        int level = number % Layouts.NESTING;
         return slotAt(slotOf(number)) + Shape.THREAD_NODES + level * Shape.NODE;
     }
 

@@ -53,7 +53,7 @@ final class NativeDomain {
     private void listen() {
         while (!closed) {
             int rung = Memory.whole().getAcquire(bell.address());
-            for (int number = 1; number <= Layouts.DEFAULT_SLOTS * Layouts.NESTING; number++) {
+            for (int number = Layouts.NESTING; number < Layouts.DEFAULT_SLOTS * Layouts.NESTING; number++) {
                 pure.parking.unpark(number);
             }
             panalock_h.pl_futex_wait(bell, rung, 1_000_000_000, 0);

@@ -104,10 +104,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_MIN_SLOTS() {
         return PL_MIN_SLOTS;
     }
-    private static final int PL_MAX_SLOTS = (int)16383L;
+    private static final int PL_MAX_SLOTS = (int)16384L;
     /**
      * {@snippet lang=c :
-     * #define PL_MAX_SLOTS 16383
+     * #define PL_MAX_SLOTS 16384
      * }
      */
     public static int PL_MAX_SLOTS() {
