@@ -52,7 +52,10 @@ static void hand_over(int index, void *shared)
 	queue_game *g = shared;
 	pl_thread *self = pl_self_in(domain);
 	__atomic_store_n(&g->slots[index], self, __ATOMIC_RELEASE);
+	uint32_t random = 31 + (uint32_t)index;
 	for (uint64_t i = g->rounds; i; i--) {
+		if (random_next(&random) % 4 == 0)
+			sleep_us(random % 64); /* the successor is another one than last time */
 		REQUIRE_EQUAL(any_lock_wait(g->layout, self, &g->lock, PL_WAIT_SPIN, PL_FOREVER), 0);
 		g->counter++;
 		for (uint32_t tries = 0; tries < 2000; tries++) { /* the others may have ended, or not run */

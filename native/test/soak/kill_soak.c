@@ -102,12 +102,6 @@ static bool belongs_to(scene *s, const pl_thread *slot, int pid)
 static bool may_hold_something(scene *s, int pid)
 {
 	enum { looks = 200 };
-	pl_bucket *buckets = (pl_bucket *)(void *)((char *)s->domain + s->domain->buckets_offset);
-	for (int i = 0; i < PL_BUCKETS; i++) {
-		uint32_t owner = pl_load_acq(&buckets[i].line.lock) & ~PL_WAITQ_CONTENDED;
-		if (owner && belongs_to(s, pl_slot(s->domain, owner - 1), pid))
-			return true;
-	}
 	for (int layout = 0; layout < layouts; layout++) {
 		bool innocent = false;
 		for (int i = 0; i < looks && !innocent; i++) {
