@@ -152,7 +152,7 @@ static int validate(const pl_domain *d, uint64_t bytes)
 static bool process_alive(const pl_process *p, uint32_t pid)
 {
 	uint64_t incarnation = pl_os_incarnation(pid & ~CLAIMING);
-	return incarnation && (pid & CLAIMING || incarnation == pl_load64_rlx(&p->incarnation));
+	return incarnation && (pid & CLAIMING || pl_os_same_incarnation(incarnation, pl_load64_rlx(&p->incarnation)));
 }
 
 /* A process that opens a domain twice has two entries: closing one mapping says nothing about the other's slots. */
@@ -554,9 +554,11 @@ int pl_domain_detach(pl_domain *domain, void *base)
 
 void pl_node_wake(pl_domain *domain, uint32_t number, uint32_t was)
 {
-	if (was == PL_NODE_SLEEPING) {
+	/* A node found REARM or INTERRUPTED is awake, unless whoever marked it was killed before it woke it. */
+	bool unsure = was == PL_NODE_REARM || was == PL_NODE_INTERRUPTED;
+	if (was == PL_NODE_SLEEPING || unsure)
 		pl_futex_wake(&pl_node_at(domain, number)->state, 1, pl_futex_flags(domain));
-	} else if (was == PL_NODE_PARKED) {
+	if (was == PL_NODE_PARKED || unsure) {
 		uint32_t *bell = &domain->processes[pl_node_slot(domain, number)->process % PL_PROCESSES].doorbell;
 		pl_add_ar(bell, 1); /* S4: release, the node's new state before the ring; pairs with S2 */
 		pl_futex_wake(bell, UINT32_MAX, pl_futex_flags(domain));

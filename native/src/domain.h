@@ -59,6 +59,9 @@ extern bool pl_checks_wanted;
 /* True if a thread of another checked domain that this process has open holds the lock @word. */
 bool pl_held_elsewhere(pl_domain *domain, const void *word);
 
+/* True if the slot's thread or process has ended. */
+bool pl_slot_orphaned(pl_domain *domain, pl_thread *slot);
+
 /* Before the first domain is opened: from then on thread exit and fork are noticed. */
 void pl_threads_prepare(void);
 

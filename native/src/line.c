@@ -1,9 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "line.h"
 
+#include "park.h"
+
 #include <errno.h>
+#include <panalock/qspinlock.h>
 
 /* ---- the line's lock ---- */
+
+static void link_node(pl_line_guard *guard, uint32_t number);
+static uint32_t first_of_process(pl_line_guard *guard, uint64_t key, uint32_t like);
+
+/*
+ * The line's holder was killed. We hold its lock now, and make the list anew from the nodes, which say by state and key
+ * who stands here: a waiter's state is the last that an insertion writes. Everybody looks again, since a wake-up may be
+ * missing too. A public wait queue's list cannot be made anew: its nodes do not say where they stand.
+ */
+static void rebuild(pl_line_guard *guard)
+{
+	pl_domain *d = guard->domain;
+	if ((uint64_t)((char *)guard->line - (char *)d) >= d->bitmap_offset)
+		return;
+	pl_store_rlx(&guard->line->head, 0);
+	guard->line->tail = 0;
+	for (uint32_t n = PL_NESTING; n < d->slots * PL_NESTING; n++) {
+		pl_node *node = pl_node_at(d, n);
+		if (pl_node_in_line(node) && node->key && pl_line_of(d, node->key) == guard->line)
+			link_node(guard, n);
+	}
+	for (uint32_t n = guard->line->head; n; n = pl_node_at(d, n)->next) {
+		pl_node *node = pl_node_at(d, n);
+		if (first_of_process(guard, node->key, n) == n)
+			pl_store_rlx(&node->kind, node->kind | PL_NODE_WATCH);
+		uint32_t was = pl_or_ar(&node->state, 0); /* S3 */
+		if (was == PL_NODE_REARM || was == PL_NODE_INTERRUPTED || pl_cas_ar(&node->state, was, PL_NODE_REARM)) /* S3 */
+			pl_node_wake(d, n, was);
+	}
+}
+
+/* Nobody has let go of the line for long: true if its holder was killed, and it is ours now. */
+static bool inherit(pl_line_guard *guard, uint32_t mine)
+{
+	uint32_t seen = pl_load_rlx(&guard->line->lock), slot = (seen & ~PL_WAITQ_CONTENDED) - 1;
+	if (!seen || slot == 0 || slot >= guard->domain->slots || !pl_slot_orphaned(guard->domain, pl_slot(guard->domain, slot)) ||
+	    !pl_cas_acq(&guard->line->lock, seen, mine | PL_WAITQ_CONTENDED)) /* N1 */
+		return false;
+	rebuild(guard);
+	return true;
+}
 
 void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line)
 {
@@ -23,7 +67,11 @@ void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line)
 			if (pl_cas_acq(&line->lock, 0, mine | PL_WAITQ_CONTENDED)) /* N1 */
 				return;
 		} else if (seen & PL_WAITQ_CONTENDED || pl_cas_rlx(&line->lock, seen, seen | PL_WAITQ_CONTENDED)) {
-			pl_futex_wait(&line->lock, seen | PL_WAITQ_CONTENDED, PL_FOREVER, pl_futex_flags(guard->domain));
+			/* Not for ever: the holder may be killed, and so may whoever was woken in our stead. */
+			if (pl_futex_wait(&line->lock, seen | PL_WAITQ_CONTENDED, PL_WATCH_NS / 2, pl_futex_flags(guard->domain)) ==
+				    -ETIMEDOUT &&
+			    guard->domain->flags & PL_DOMAIN_SHARED && inherit(guard, mine))
+				return;
 		}
 	}
 }
@@ -51,7 +99,7 @@ static uint32_t first_of_process(pl_line_guard *guard, uint64_t key, uint32_t li
 	return n;
 }
 
-void pl_line_insert(pl_line_guard *guard, uint32_t number)
+static void link_node(pl_line_guard *guard, uint32_t number)
 {
 	pl_waitq *line = guard->line;
 	pl_node *node = pl_node_at(guard->domain, number);
@@ -68,6 +116,12 @@ void pl_line_insert(pl_line_guard *guard, uint32_t number)
 		pl_node_at(guard->domain, before)->next = number;
 	else
 		pl_store_rlx(&line->head, number); /* wakers look without the lock */
+}
+
+void pl_line_insert(pl_line_guard *guard, uint32_t number)
+{
+	pl_node *node = pl_node_at(guard->domain, number);
+	link_node(guard, number);
 	if (first_of_process(guard, node->key, number) == number)
 		set_kind(node, node->kind | PL_NODE_WATCH);
 	pl_store_rel(&node->state, PL_NODE_SLEEPING); /* S5: release, pairs with S3 */

@@ -484,12 +484,17 @@ INLINE int wait_spinning(view v, wait *w)
 	pl_store_rlx(&node->locked, 0);
 	pl_store_rlx(&node->next, 0);
 	seen = bits(v);
+	/* Not queue where poison stands, nor behind a node that does not exist: not a lock, or one unlocked once too often. */
+	if (seen & PL_Q_POISON)
+		return -ESHUTDOWN;
+	if (tail_of(v, seen) && !pl_node_at(w->domain, tail_of(v, seen)))
+		return -EINVAL;
 	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) && !tail_of(v, seen) && take(v, seen, 0))
 		return 0;
 	int64_t before = swap_tail(v, w->number);
 	if (before < 0)
 		return wait_beside(v, w);
-	if (before) {
+	if (before && pl_node_at(w->domain, (uint32_t)before)) {
 		/* Q2: release, our node's initialisation before the link (bug rows 1, 2); pairs with Q4 */
 		pl_store_rel(&pl_node_at(w->domain, (uint32_t)before)->next, w->number);
 		while (!pl_load_acq(&node->locked)) { /* Q3: acquire, pairs with Q5 */

@@ -36,7 +36,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* ---- registering ---- */
 
-static bool owner_gone(pl_domain *d, pl_thread *slot)
+bool pl_slot_orphaned(pl_domain *d, pl_thread *slot)
 {
 	pl_process *p = &d->processes[pl_load_rlx(&slot->process) % PL_PROCESSES];
 	uint32_t tid = pl_load_rlx(&slot->tid);
@@ -44,9 +44,22 @@ static bool owner_gone(pl_domain *d, pl_thread *slot)
 	uint64_t incarnation = pl_load64_rlx(&slot->incarnation);
 	if (!pid || pl_load64_rlx(&p->incarnation) != incarnation)
 		return true;
-	if (pid != pl_os_pid() && pl_os_incarnation(pid) != incarnation)
-		return true;
+	if (pid != pl_os_pid()) {
+		uint64_t now = pl_os_incarnation(pid);
+		if (!now || !pl_os_same_incarnation(now, incarnation))
+			return true;
+	}
 	return tid && !pl_os_thread_alive(pid, tid);
+}
+
+/* A line's lock names it still; see inherit() in line.c. */
+static bool holds_line(pl_domain *d, const pl_thread *slot)
+{
+	pl_bucket *buckets = (pl_bucket *)(void *)((char *)d + d->buckets_offset);
+	for (int i = 0; i < PL_BUCKETS; i++)
+		if ((pl_load_rlx(&buckets[i].line.lock) & ~PL_WAITQ_CONTENDED) == slot->index + 1)
+			return true;
+	return false;
 }
 
 /* Takes a slot in state @from; on success it is CLAIMED by us. */
@@ -69,10 +82,10 @@ static pl_thread *find_slot(pl_domain *d)
 	for (uint32_t i = 1; i < d->slots; i++) {
 		pl_thread *slot = pl_slot(d, i);
 		/* A slot that died inside a queue stays: its neighbours still point at it. */
-		if (pl_load_rlx(&slot->state) != PL_SLOT_USED || pl_load_rlx(&slot->depth) || !owner_gone(d, slot) ||
+		if (pl_load_rlx(&slot->state) != PL_SLOT_USED || pl_load_rlx(&slot->depth) || !pl_slot_orphaned(d, slot) ||
 		    !claim(slot, PL_SLOT_USED))
 			continue;
-		if (!pl_load_rlx(&slot->depth) && owner_gone(d, slot))
+		if (!pl_load_rlx(&slot->depth) && pl_slot_orphaned(d, slot) && !holds_line(d, slot))
 			return slot;
 		pl_store_rel(&slot->state, PL_SLOT_USED); /* T2; another was faster, and its owner is alive */
 	}

@@ -101,23 +101,28 @@ uint64_t pl_os_incarnation(uint32_t pid)
 	char path[48], text[512];
 	/* The first thread's entry says the same; emulators make up /proc/PID/stat of the process itself. */
 	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
+	/* Raw system calls: the C library's are cancellation points, and our callers hold locks. */
+	long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* no descriptor left, no /proc: cannot tell, unless there is no such process at all */
+		return syscall(SYS_kill, pid, 0) != 0 && errno == ESRCH ? 0 : PL_OS_UNKNOWN;
+	long n = syscall(SYS_read, fd, text, sizeof text - 1);
+	syscall(SYS_close, fd);
 	if (n <= 0)
-		return 0;
+		return syscall(SYS_kill, pid, 0) != 0 && errno == ESRCH ? 0 : PL_OS_UNKNOWN;
 	text[n] = 0;
 	/* The second field, the command in parentheses, may hold anything: count from its end. State is field 3, the
 	 * start time field 22. */
-	enum { state_field = 3, start_field = 22 };
+	enum { state_field = 3, threads_field = 20, start_field = 22 };
 	const char *p = strrchr(text, ')');
-	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
+	if (!p || p[1] != ' ')
 		return 0;
 	p += 2;
-	for (int field = state_field; field < start_field && p; field++)
+	bool zombie = *p == 'Z' || *p == 'X';
+	for (int field = state_field; field < start_field && p; field++) {
+		if (field == threads_field && zombie && strtoul(p, NULL, 10) <= 1)
+			return 0; /* else the first thread has ended before the others */
 		p = (p = strchr(p, ' ')) ? p + 1 : NULL;
+	}
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 

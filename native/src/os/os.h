@@ -28,8 +28,14 @@ void pl_os_register_fences(void);
 
 uint32_t pl_os_pid(void);
 uint32_t pl_os_tid(void);
+#define PL_OS_UNKNOWN UINT64_MAX /* pl_os_incarnation: cannot tell */
 /* Start time of a process in clock ticks since boot; 0 when there is no such process (a zombie counts as none). */
 uint64_t pl_os_incarnation(uint32_t pid);
+/* True if two start times may be one process's. */
+static inline bool pl_os_same_incarnation(uint64_t a, uint64_t b)
+{
+	return a == b || a == PL_OS_UNKNOWN || b == PL_OS_UNKNOWN;
+}
 bool pl_os_thread_alive(uint32_t pid, uint32_t tid);
 
 /* At the top of a function: errno is what it was when the function returns. */

@@ -18,6 +18,7 @@ final class Child {
 
     private final List<String> jvm = new ArrayList<>();
     private final List<String> arguments = new ArrayList<>();
+    private final List<String> around = new ArrayList<>();
     private final Class<?> main;
     private String access = "--enable-native-access=ALL-UNNAMED";
     private int seconds = SECONDS;
@@ -39,6 +40,12 @@ final class Child {
         for (Object v : values) {
             arguments.add(v.toString());
         }
+        return this;
+    }
+
+    /** Started by this command, to which the child's own is appended. */
+    Child inside(String... command) {
+        around.addAll(List.of(command));
         return this;
     }
 
@@ -73,7 +80,7 @@ final class Child {
     }
 
     Process start(Path output) throws IOException {
-        List<String> command = new ArrayList<>();
+        List<String> command = new ArrayList<>(around);
         command.add(java());
         command.add(access);
         command.add("--illegal-native-access=deny");

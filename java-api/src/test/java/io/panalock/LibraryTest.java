@@ -2,7 +2,6 @@
 package io.panalock;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -108,25 +107,17 @@ class LibraryTest {
                 "-Dpanalock.library.path");
     }
 
+    /** In a mount namespace of the child's own, where the directory is a noexec tmpfs. */
     @Test
     void aPlaceToUnpackThatForbidsExecution() throws Exception {
-        Path noexec = noexecDirectory();
-        assumeTrue(noexec != null, "no writable directory is mounted noexec here");
         assertOnlyPureWorks(
-                Child.running(Probe.class).with("-Dpanalock.extract.dir=" + noexec).run(),
-                "cannot load libpanalock from " + noexec,
+                Child.running(Probe.class)
+                        .inside("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o noexec tmpfs \"$0\" && exec \"$@\"",
+                                directory.toString())
+                        .with("-Dpanalock.extract.dir=" + directory)
+                        .run(),
+                "cannot load libpanalock from " + directory,
                 "mounted noexec. Set -Dpanalock.extract.dir");
-    }
-
-    private static Path noexecDirectory() throws Exception {
-        for (String line : Files.readAllLines(Path.of("/proc/mounts"))) {
-            String[] field = line.split(" ");
-            boolean noexec = Arrays.asList(field[3].split(",")).contains("noexec");
-            if (noexec && field[2].equals("tmpfs") && Files.isWritable(Path.of(field[1]))) {
-                return Path.of(field[1]);
-            }
-        }
-        return null;
     }
 
     @Test

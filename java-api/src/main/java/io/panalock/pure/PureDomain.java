@@ -127,7 +127,8 @@ public final class PureDomain {
     private static boolean alive(Memory m, long process, int pid) {
         long incarnation = ProcessIdentity.incarnation(pid & ~CLAIMING);
         return incarnation != 0
-                && ((pid & CLAIMING) != 0 || incarnation == m.getLong(process + Shape.PROCESS_INCARNATION));
+                && ((pid & CLAIMING) != 0
+                        || ProcessIdentity.same(incarnation, m.getLong(process + Shape.PROCESS_INCARNATION)));
     }
 
     // ---- from numbers to addresses and back ----
@@ -269,9 +270,12 @@ public final class PureDomain {
     void wake(int token) {
         int number = token & 0xffff;
         int was = token >>> Short.SIZE;
-        if (was == Layouts.NODE_SLEEPING) {
+        // A node found REARM or INTERRUPTED is awake, unless whoever marked it was killed before it woke it.
+        boolean unsure = was == Layouts.NODE_REARM || was == Layouts.NODE_INTERRUPTED;
+        if (was == Layouts.NODE_SLEEPING || unsure) {
             waker.futexWake(nodeAt(number) + Shape.NODE_STATE, 1, shared);
-        } else if (was == Layouts.NODE_PARKED) {
+        }
+        if (was == Layouts.NODE_PARKED || unsure) {
             int owner = memory.get(slotAt(slotOf(number)) + Shape.THREAD_PROCESS);
             if (memory.get(processAt(owner) + Shape.PROCESS_PID) != pid || !parking.unpark(number)) {
                 ring(owner); // another process, or another class loader of this one

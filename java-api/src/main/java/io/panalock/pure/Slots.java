@@ -66,7 +66,10 @@ public final class Slots {
                     && m.get(s + Shape.THREAD_DEPTH) == 0
                     && ownerGone(d, s)
                     && claim(d, slot, Shape.SLOT_USED)) {
-                return slot;
+                if (m.get(s + Shape.THREAD_DEPTH) == 0 && ownerGone(d, s)) {
+                    return slot;
+                }
+                m.setRelease(s + Shape.THREAD_STATE, Shape.SLOT_USED); // T2J; another was faster, and its owner is alive
             }
         }
         return -Layouts.ENOSPC;
@@ -80,7 +83,7 @@ public final class Slots {
         if (pid == 0 || m.getLong(p + Shape.PROCESS_INCARNATION) != incarnation) {
             return true;
         }
-        if (pid != d.pid() && ProcessIdentity.incarnation(pid) != incarnation) {
+        if (pid != d.pid() && !ProcessIdentity.same(ProcessIdentity.incarnation(pid), incarnation)) {
             return true;
         }
         int tid = m.get(s + Shape.THREAD_TID);

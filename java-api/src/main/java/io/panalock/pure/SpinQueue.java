@@ -37,6 +37,12 @@ final class SpinQueue {
         m.set(w.node + Shape.NODE_LOCKED, 0);
         m.set(w.node + Shape.NODE_NEXT, 0);
         seen = v.bits();
+        if ((seen & Layouts.Q_POISON) != 0) {
+            return -Layouts.ESHUTDOWN;
+        }
+        if (foreign(w, v.tailOf(seen))) {
+            return -Layouts.EINVAL;
+        }
         int taken = Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_POISON;
         if ((seen & taken) == 0 && v.tailOf(seen) == 0 && v.take(seen, 0)) {
             return 0;
@@ -47,7 +53,7 @@ final class SpinQueue {
             w.queued = false;
             return QSpin.waitBeside(w);
         }
-        if (before != 0) {
+        if (before != 0 && !foreign(w, before)) {
             // Q2J: release: our node's initialisation goes before the link; pairs with Q4, Q4J
             m.setRelease(w.domain.nodeAt(before) + Shape.NODE_NEXT, w.number);
             while (m.getAcquire(w.node + Shape.NODE_LOCKED) == 0) { // Q3J: acquire, pairs with Q5, Q5J
@@ -57,6 +63,11 @@ final class SpinQueue {
         int result = head(w);
         w.queued = false;
         return result;
+    }
+
+    /** No node of the domain: this is no lock, or one that was unlocked once too often. */
+    private static boolean foreign(Wait w, int number) {
+        return number != 0 && !w.domain.isSlot(PureDomain.slotOf(number));
     }
 
     private static int head(Wait w) {
