@@ -39,6 +39,7 @@ public final class Machine {
         machine.put("online", orUnknown(read(root.resolve("sys/devices/system/cpu/online"))));
         machine.put("affinity", orUnknown(field(read(root.resolve("proc/self/status")), "Cpus_allowed_list")));
         machine.put("virtual", words(field(cpuinfo, "flags")).contains("hypervisor"));
+        machine.put("emulated", Boolean.getBoolean("panalock.emulated") || looksEmulated(cpuinfo, arch));
         machine.put("caches", caches(root));
         machine.put("kernel", orUnknown(read(root.resolve("proc/sys/kernel/osrelease"))));
         machine.put("load", orUnknown(read(root.resolve("proc/loadavg"))).split(" ")[0]);
@@ -70,6 +71,20 @@ public final class Machine {
         machine.put("membarrier_global_expedited", commands >= 0 && (commands & GLOBAL_EXPEDITED) != 0);
         machine.put("library", BenchLibrary.panalockOrigin());
         machine.put("library_version", BenchLibrary.panalockVersion());
+    }
+
+    /**
+     * True when the CPU is made of software, as qemu's is, so that no time measured there means anything. Found out where
+     * it shows; -Dpanalock.emulated=true says so where it does not.
+     */
+    public static boolean emulated(Map<String, Object> machine) {
+        return Boolean.TRUE.equals(machine.get("emulated"));
+    }
+
+    /** User-mode qemu shows the host's CPU; qemu's "max" CPU has no implementer. */
+    static boolean looksEmulated(String cpuinfo, String arch) {
+        String implementer = field(cpuinfo, "CPU implementer");
+        return isArm(arch) && !cpuinfo.isEmpty() && (implementer.isEmpty() || implementer.equals("0x00"));
     }
 
     /** True when C threads can be made to run a fence by a system call, which the WIDE layout builds on. */

@@ -45,6 +45,17 @@ class MachineTest {
     }
 
     @Test
+    void anEmulatedMachineIsRecognised() {
+        assertThat(Machine.looksEmulated("CPU implementer\t: 0x41\nCPU part\t: 0xd0c", "aarch64")).isFalse();
+        assertThat(Machine.looksEmulated("CPU implementer\t: 0x00\nCPU part\t: 0x051", "aarch64")).isTrue();
+        assertThat(Machine.looksEmulated("vendor_id\t: AuthenticAMD\nmodel name\t: Some CPU", "aarch64")).isTrue();
+        assertThat(Machine.looksEmulated("model name\t: Some CPU", "amd64")).isFalse();
+        assertThat(Machine.looksEmulated("", "aarch64")).isFalse();
+        assertThat(Machine.emulated(Map.of("emulated", true))).isTrue();
+        assertThat(Machine.emulated(Map.of())).isFalse();
+    }
+
+    @Test
     void anX86MachineShowsModelCachesAndQuota(@TempDir Path root) throws IOException {
         write(root, "proc/cpuinfo", "cpu family\t: 25\nmodel\t\t: 17\nmodel name\t: Some CPU\nflags\t: fpu hypervisor");
         write(root, "proc/self/status", "Name:\tx\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1");
