@@ -30,6 +30,10 @@ has_cmocka() {
 #include <cmocka.h>'
 }
 
+# The report's test takes what CHROMIUM names, or one of these from PATH.
+# shellcheck disable=SC2317
+has_chromium() { [ -n "${CHROMIUM:-}" ] || have chromium || have chromium-browser || have google-chrome; }
+
 need gcc have gcc
 need libc6-dev has_header gcc '#include <stdio.h>'
 need binutils have readelf
@@ -43,6 +47,7 @@ if [ "$job" != build ] || have aarch64-linux-gnu-gcc; then
 fi
 if [ "$job" = test ]; then
 	need pkg-config have pkg-config
+	need chromium has_chromium
 fi
 
 jdk_missing=

@@ -15,7 +15,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
         description = "Measures Panalock's locks, and what a call from Java to C costs, on this machine.",
-        subcommands = {InfoCommand.class, RunCommand.class, ClaimsCommand.class},
+        subcommands = {InfoCommand.class, RunCommand.class, ClaimsCommand.class, ReportCommand.class, CompareCommand.class},
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {"0:fine", "1:a bound fell short, or a measurement failed", "2:wrong usage"})
 public final class Main implements Runnable {
@@ -73,11 +73,15 @@ public final class Main implements Runnable {
         System.exit(commandLine().execute(args));
     }
 
+    static String version() {
+        String version = Main.class.getPackage().getImplementationVersion();
+        return version == null ? "(unpackaged)" : version;
+    }
+
     static final class Version implements CommandLine.IVersionProvider {
         @Override
         public String[] getVersion() {
-            String version = Main.class.getPackage().getImplementationVersion();
-            return new String[] {"panalock " + (version == null ? "(unpackaged)" : version)};
+            return new String[] {"panalock " + version()};
         }
     }
 }

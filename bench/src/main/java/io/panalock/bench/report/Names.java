@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.report;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What the keys of results are called on the page. An unknown key is shown as it is. */
+final class Names {
+    private static final Map<String, String> VALUES = Map.ofEntries(
+            Map.entry("jni", "JNI"),
+            Map.entry("ffm", "FFM"),
+            Map.entry("critical", "FFM critical"),
+            Map.entry("ffm_critical", "FFM critical"),
+            Map.entry("nonconst", "FFM, handle not constant"),
+            Map.entry("jna", "JNA"),
+            Map.entry("jna_direct", "JNA direct"),
+            Map.entry("jna_interface", "JNA interface"),
+            Map.entry("jnr", "jnr-ffi"),
+            Map.entry("java", "plain Java"),
+            Map.entry("hybrid", "HYBRID"),
+            Map.entry("pure", "PURE"),
+            Map.entry("word", "WORD"),
+            Map.entry("byte", "BYTE"),
+            Map.entry("wide", "WIDE"),
+            Map.entry("reentrantlock", "ReentrantLock"),
+            Map.entry("reentrantlock-fair", "ReentrantLock, fair"),
+            Map.entry("stampedlock", "StampedLock"),
+            Map.entry("pthread-mutex", "pthread_mutex"),
+            Map.entry("pthread-adaptive", "pthread_mutex, adaptive"),
+            Map.entry("pthread-spin", "pthread_spin"),
+            Map.entry("pthread-mutex-ffm", "pthread_mutex, FFM"),
+            Map.entry("pthread-mutex-jni", "pthread_mutex, JNI"),
+            Map.entry("bare", "bare compare-and-swap"),
+            Map.entry("int1", "1 int"),
+            Map.entry("int4", "4 ints"),
+            Map.entry("int10", "10 ints"),
+            Map.entry("cache-line", "a cache line from one CPU to the other"),
+            Map.entry("atomic", "one atomic operation"),
+            Map.entry("clock", "reading the clock"),
+            Map.entry("nr_prod", "producers"),
+            Map.entry("inside_ns", "ns inside"),
+            Map.entry("outside_ns", "ns outside"));
+
+    private static final Map<String, String> METRICS = Map.of(
+            "time", "Time",
+            "throughput", "Throughput",
+            "jain", "Fairness",
+            "in_a_row", "Acquisitions in a row by one thread",
+            "thread_min", "Slowest thread",
+            "thread_mean", "Average thread",
+            "thread_max", "Fastest thread",
+            "allocated", "Java heap allocated",
+            "max", "Longest",
+            "min", "Shortest");
+
+    private static final Pattern PERCENTILE = Pattern.compile("p(\\d{1,2})[._]?(\\d*)");
+    private static final Set<String> OURS_IN_C = Set.of("word", "byte", "wide");
+
+    private Names() {}
+
+    static String value(Object value) {
+        String key = String.valueOf(value);
+        return VALUES.getOrDefault(key, key);
+    }
+
+    /** A parameter's or an unknown experiment's name. */
+    static String key(String key) {
+        return VALUES.getOrDefault(key, key.replace('_', ' '));
+    }
+
+    static String metric(String key) {
+        String percentile = percentile(key);
+        if (percentile != null) {
+            return percentile.equals("50") ? "Median" : percentile + " % are shorter than";
+        }
+        String known = METRICS.get(key);
+        return known != null ? known : key.isEmpty() ? key : capital(key.replace('_', ' '));
+    }
+
+    /** Units are not always for reading. */
+    static String unit(String metric, String unit) {
+        return metric.equals("jain")
+                ? "Jain index: 1 is even, 1/n means that one thread got everything"
+                : unit.equals("1") ? "" : unit;
+    }
+
+    /** {@code p50} gives 50, {@code p999} and {@code p99_9} give 99.9; null for what is no percentile. */
+    static String percentile(String key) {
+        Matcher matcher = PERCENTILE.matcher(key);
+        if (!matcher.matches()) {
+            return null;
+        }
+        return matcher.group(2).isEmpty() ? matcher.group(1) : matcher.group(1) + "." + matcher.group(2);
+    }
+
+    static String capital(String text) {
+        return text.isEmpty() ? text : text.substring(0, 1).toUpperCase(Locale.ROOT) + text.substring(1);
+    }
+
+    /** A lock by its parameters: backend and layout, or what it is called elsewhere. */
+    static String lock(Map<String, Object> params) {
+        List<String> parts = new ArrayList<>();
+        Object backend = params.get("backend");
+        String lock = String.valueOf(params.get("lock"));
+        if ("c".equals(params.get("side"))) {
+            String[] name = lock.split("-", 2);
+            boolean ours = OURS_IN_C.contains(name[0]);
+            parts.add("C " + (ours ? value(name[0]) + (name.length == 1 ? ", inline" : ", " + name[1]) : value(lock)));
+        } else {
+            parts.add(backend == null ? value(lock) : value(backend));
+            if (backend != null && !lock.equals("qspinlock")) {
+                parts.addFirst(value(lock));
+            }
+        }
+        if (params.containsKey("layout")) {
+            parts.add(value(params.get("layout")));
+        }
+        if (params.containsKey("policy") && !"spin_then_park".equals(params.get("policy"))) {
+            parts.add(value(params.get("policy")));
+        }
+        if (params.containsKey("place") && !"pool".equals(params.get("place"))) {
+            parts.add("in an " + value(params.get("place")));
+        }
+        return String.join(" ", parts);
+    }
+}
