@@ -214,6 +214,91 @@ static int child_releases_slowly(int argc, char **argv)
 	_exit(0);
 }
 
+/* Roles in a queue: one stands at the pending bit, one heads the queue, one comes behind it. */
+enum { at_pending, head, behind, roles };
+
+typedef struct {
+	int layout;
+	pl_domain *domain;
+	pl_thread *self, *holder, *slot[roles];
+	any_lock lock;
+	uint32_t go[roles], back, stop;
+} queue;
+
+static void play_a_role(int index, void *shared)
+{
+	queue *q = shared;
+	for (uint32_t turn = 1;; turn++) {
+		while (pl_load_acq(&q->go[index]) < turn) {
+			if (pl_load_acq(&q->stop))
+				return;
+			sleep_us(20);
+		}
+		REQUIRE_EQUAL(any_lock_wait(q->layout, q->slot[index], &q->lock, PL_WAIT_SPIN, PL_FOREVER), 0);
+		REQUIRE_EQUAL(any_unlock(q->layout, q->slot[index], &q->lock), 0);
+		pl_add_ar(&q->back, 1);
+	}
+}
+
+/* Releases as soon as the traced thread is the tail, long before it has linked itself to the one before it. */
+static void release_at_once(int index, void *shared)
+{
+	(void)index;
+	queue *q = shared;
+	while (any_tail(q->layout, &q->lock) != pl_node_number(q->self, 0))
+		;
+	REQUIRE_EQUAL(any_unlock(q->layout, q->holder, &q->lock), 0);
+}
+
+static void take_position(queue *q, int role)
+{
+	pl_add_ar(&q->go[role], 1);
+	if (role == at_pending)
+		AWAIT(any_bits(q->layout, &q->lock) & PL_Q_PENDING);
+	else
+		AWAIT(any_tail(q->layout, &q->lock) == pl_node_number(q->slot[role], 0));
+}
+
+/* fd of the board, layout, rounds */
+static int child_joins_the_queue_slowly(int argc, char **argv)
+{
+	(void)argc;
+	queue q = {.layout = (int)number_argument(argv, 1)};
+	REQUIRE_EQUAL(pl_domain_create(NULL, &q.domain), 0);
+	q.self = pl_self_in(q.domain);
+	REQUIRE_EQUAL(pl_thread_register(q.domain, 0, &q.holder), 0);
+	for (int i = 0; i < roles; i++)
+		REQUIRE_EQUAL(pl_thread_register(q.domain, 0, &q.slot[i]), 0);
+	crew *others = crew_start(roles, play_a_role, &q);
+	be_traced((int)number_argument(argv, 0));
+	watchdog("joins_the_queue_slowly", 20);
+	for (int64_t round = number_argument(argv, 2); round; round--) {
+		/* First somebody else stands behind the head, whose node remembers it. */
+		pl_store_rel(&q.back, 0);
+		REQUIRE_EQUAL(any_lock_it(q.layout, q.holder, &q.lock), 0);
+		for (int role = 0; role < roles; role++)
+			take_position(&q, role);
+		REQUIRE_EQUAL(any_unlock(q.layout, q.holder, &q.lock), 0);
+		AWAIT(pl_load_acq(&q.back) == roles);
+		/* Then we do. */
+		REQUIRE_EQUAL(any_lock_it(q.layout, q.holder, &q.lock), 0);
+		take_position(&q, at_pending);
+		take_position(&q, head);
+		crew *releaser = crew_start(1, release_at_once, &q);
+		arm();
+		int err = any_lock_wait(q.layout, q.self, &q.lock, PL_WAIT_SPIN, PL_FOREVER);
+		disarm();
+		REQUIRE_EQUAL(err, 0);
+		crew_join(releaser);
+		REQUIRE_EQUAL(any_unlock(q.layout, q.self, &q.lock), 0);
+		AWAIT(pl_load_acq(&q.back) == roles + 2);
+		REQUIRE_EQUAL(any_bits(q.layout, &q.lock), 0);
+	}
+	pl_store_rel(&q.stop, 1);
+	crew_join(others);
+	_exit(0);
+}
+
 /* ---- the tracer's side ---- */
 
 static bool signal_is_blocked(int pid, int signal)
@@ -317,6 +402,19 @@ static void row_08_handler_at_every_instruction_of_contended_parking(void **stat
 	interrupt_everywhere(0, true, 0);
 }
 
+static void row_01_successor_that_links_itself_slowly_is_waited_for(void **state)
+{
+	(void)state;
+	for (int layout = 0; layout < layouts; layout++) {
+		int fd = shared_file(board_bytes);
+		board *b = map_file(fd, board_bytes);
+		int pid = CHILD_START("joins_the_queue_slowly", fd, layout, 3);
+		assert_int_equal(trace(pid, b, 20, UINT32_MAX), 0);
+		munmap(b, board_bytes);
+		close(fd);
+	}
+}
+
 static void row_12_waker_that_is_slow_does_not_touch_a_lock_that_is_freed_meanwhile(void **state)
 {
 	(void)state;
@@ -336,6 +434,7 @@ int main(int argc, char **argv)
 	static const child_program children[] = {
 		{"is_interrupted_everywhere", child_is_interrupted_everywhere},
 		{"releases_slowly", child_releases_slowly},
+		{"joins_the_queue_slowly", child_joins_the_queue_slowly},
 	};
 	int code = CHILD_MAIN(argc, argv, children);
 	if (code >= 0)
@@ -345,6 +444,7 @@ int main(int argc, char **argv)
 		TEST(row_08_handler_at_every_instruction_of_the_queue),
 		TEST(row_08_handler_at_every_instruction_of_contended_spinning),
 		TEST(row_08_handler_at_every_instruction_of_contended_parking),
+		TEST(row_01_successor_that_links_itself_slowly_is_waited_for),
 		TEST(row_12_waker_that_is_slow_does_not_touch_a_lock_that_is_freed_meanwhile),
 	};
 	if (UNDER_TSAN || getenv("PANALOCK_TEST_NO_EXEC")) {

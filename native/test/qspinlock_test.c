@@ -250,6 +250,27 @@ static void interruption_ends_waits_of_both_policies(void **state)
 			}
 }
 
+static void unlock_chooses_the_first_sleeper_before_it_returns(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain);
+	for (int layout = 0; layout < layouts; layout++)
+		for (int round = 0; round < 10; round++) {
+			held_lock h = {.layout = layout, .timeout = PL_FOREVER};
+			assert_int_equal(any_lock_it(layout, self, &h.lock), 0);
+			crew *first = crew_start(1, wait_and_note_the_order, &h);
+			AWAIT(waits(&h, 0));
+			crew *second = crew_start(1, wait_and_note_the_order, &h);
+			AWAIT(waits(&h, 1));
+			assert_int_equal(round % 2 ? any_unlock_inline(layout, self, &h.lock) : any_unlock(layout, self, &h.lock), 0);
+			/* By its watch timer it would look only later. */
+			uint32_t node_state = pl_load_acq(&h.waiter[0].slot->nodes[0].state);
+			assert_true(node_state == PL_NODE_CHOSEN || node_state == PL_NODE_IDLE);
+			crew_join(first);
+			crew_join(second);
+		}
+}
+
 typedef struct {
 	held_lock h;
 	uint32_t timed_out, go_on, resume, place;
@@ -632,6 +653,7 @@ int main(void)
 		TEST(wait_gives_up_after_its_timeout_and_leaves_no_trace),
 		TEST(spinners_acquire_in_the_order_of_their_arrival),
 		TEST(sleepers_are_woken_in_the_order_of_their_arrival),
+		TEST(unlock_chooses_the_first_sleeper_before_it_returns),
 		TEST(long_timed_wait_gets_the_lock_when_it_is_released),
 		TEST(interruption_ends_waits_of_both_policies),
 		TEST(resumed_wait_keeps_its_place_in_the_line),
