@@ -88,7 +88,7 @@ static void release_and_kick_are_together_an_unlock(void **state)
 			waiter w = {.layout = layout};
 			assert_int_equal(any_lock_it(layout, self, &w.lock), 0);
 			crew *c = crew_start(1, wait_for_it, &w);
-			AWAIT(__atomic_load_n(&w.slot, __ATOMIC_ACQUIRE) && is_parked(w.slot));
+			AWAIT(__atomic_load_n(&w.slot, __ATOMIC_ACQUIRE) && is_asleep_at(layout, &w.lock, w.slot));
 			assert_int_equal(any_release(layout, &w.lock), 1);
 			assert_int_equal(QUIETLY(pl_qspin_kick(self, &w.lock, (uint32_t)layout, round % 2)), 0);
 			crew_join(c);
@@ -111,7 +111,7 @@ static void parked_waiter_is_named_or_its_doorbell_rung(void **state)
 			waiter w = {.layout = layout};
 			assert_int_equal(any_lock_it(layout, self, &w.lock), 0);
 			crew *c = crew_start(1, wait_for_it, &w);
-			AWAIT(__atomic_load_n(&w.slot, __ATOMIC_ACQUIRE) && is_parked(w.slot));
+			AWAIT(__atomic_load_n(&w.slot, __ATOMIC_ACQUIRE) && is_asleep_at(layout, &w.lock, w.slot));
 			uint32_t *node_state = &w.slot->nodes[0].state;
 			bool parked = false;
 			while (!parked) /* it may just look around */

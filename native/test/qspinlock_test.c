@@ -148,7 +148,7 @@ static bool waits(held_lock *h, int i)
 	if (!slot)
 		return false;
 	if (!(h->flags & PL_WAIT_SPIN))
-		return is_parked(slot);
+		return is_asleep_at(h->layout, &h->lock, slot);
 	return any_tail(h->layout, &h->lock) == pl_node_number(slot, 0) ||
 	       (i == 0 && any_bits(h->layout, &h->lock) & PL_Q_PENDING);
 }
@@ -354,9 +354,9 @@ static void sleepers_of_two_locks_in_one_bucket_are_kept_apart(void **state)
 		assert_int_equal(any_lock_it(layout, self, a), 0);
 		assert_int_equal(any_lock_it(layout, self, b), 0);
 		crew *first = crew_start(1, wait_at, &at_a);
-		AWAIT(is_parked(at_a.slot));
+		AWAIT(is_asleep_at(layout, a, at_a.slot));
 		crew *second = crew_start(1, wait_at, &at_b);
-		AWAIT(is_parked(at_b.slot));
+		AWAIT(is_asleep_at(layout, b, at_b.slot));
 		assert_true(any_bits(layout, a) & any_bits(layout, b) & PL_Q_PARKED);
 		assert_int_equal(any_unlock(layout, self, b), 0);
 		crew_join(second);
@@ -427,7 +427,7 @@ static void standby_that_does_nothing_silences_wake_ups_for_a_while_only(void **
 			lone_waiter w = {.layout = layout};
 			assert_int_equal(any_lock_it(layout, self, &w.lock), 0);
 			crew *c = crew_start(1, acquire_alone, &w);
-			AWAIT(__atomic_load_n(&w.slot, __ATOMIC_ACQUIRE) && is_parked(w.slot));
+			AWAIT(__atomic_load_n(&w.slot, __ATOMIC_ACQUIRE) && is_asleep_at(layout, &w.lock, w.slot));
 			pl_or_ar(queue_word(layout, &w.lock), PL_Q_STANDBY); /* as if a woken waiter had been killed */
 			uint64_t start = now_ns();
 			assert_int_equal(any_unlock(layout, self, &w.lock), 0);

@@ -79,3 +79,8 @@ bool is_parked(const pl_thread *slot)
 			return true;
 	return false;
 }
+
+bool is_asleep_at(int layout, const any_lock *lock, const pl_thread *slot)
+{
+	return is_parked(slot) && (any_bits(layout, lock) & (PL_Q_PARKED | PL_Q_STANDBY)) == PL_Q_PARKED;
+}

@@ -133,6 +133,8 @@ uint32_t any_tail(int layout, const any_lock *lock);
 
 /* True while a context of this slot stands in a line and sleeps, or is about to. */
 bool is_parked(const pl_thread *slot);
+/* True when it does, the lock says so, and nobody stands by: a release must wake one now. */
+bool is_asleep_at(int layout, const any_lock *lock, const pl_thread *slot);
 
 /* ---- children ---- */
 
