@@ -86,10 +86,9 @@ final class BridgeClaims {
             "100-500", new double[] {0.9, 0.9, 0.9, 0.9});
 
     private void contended() {
-        for (String layout : List.of("wide", "word")) {
-            contended("c-" + layout, "c-" + layout, MUTEX, C_LEAST);
-            contended("hybrid-" + layout, Locks.panalock("hybrid", layout, "pool"), REENTRANT, HYBRID_LEAST);
-        }
+        // WIDE, the layout that allocate() takes; `locks` shows the others.
+        contended("c-wide", "c-wide", MUTEX, C_LEAST);
+        contended("hybrid-wide", Locks.panalock("hybrid", "wide", "pool"), REENTRANT, HYBRID_LEAST);
     }
 
     private void contended(String prefix, String lock, String peer, Map<String, double[]> least) {
@@ -100,9 +99,8 @@ final class BridgeClaims {
                 int threads = THREADS[i];
                 String id = prefix + "-" + section + "-" + threads;
                 String at = threads + " threads, " + section + (section.equals("empty") ? " section" : " ns");
-                boolean wide = prefix.endsWith("wide");
-                Need need = wide ? Need.MEMBARRIER_AND_TWO_CPUS : Need.TWO_CPUS;
-                boolean quick = wide && (threads == 2 || threads == 16) && outside == 0;
+                Need need = Need.MEMBARRIER_AND_TWO_CPUS;
+                boolean quick = (threads == 2 || threads == 16) && outside == 0;
                 ContendedPoint point = new ContendedPoint(threads, inside, outside, Mode.THROUGHPUT);
                 Quantity own = new Quantity(new Point.Contended(lock, point), "throughput");
                 claims.add(new Claim("rate-" + id, "throughput against " + peer + ", " + at, own,
