@@ -50,14 +50,25 @@ if [ "$job" = test ]; then
 	need chromium has_chromium
 fi
 
+# Measured by the benchmarks where it is; nobody has to have it.
+optional=()
+has_header gcc '#include <ck_spinlock.h>' >/dev/null 2>&1 || optional+=(libck-dev)
+
 jdk_missing=
 find_jdk >/dev/null || jdk_missing=yes
 
+can_install() { [ "$(id -u)" = 0 ] && have apt-get && [ -z "${PANALOCK_NO_INSTALL:-}" ]; }
+
+install_optional() {
+	[ ${#optional[@]} -gt 0 ] && can_install || return 0
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${optional[@]}" >/dev/null 2>&1 ||
+		say "not to be had here, so the benchmarks go without: ${optional[*]}"
+}
+
 if [ ${#packages[@]} -eq 0 ] && [ -z "$jdk_missing" ]; then
+	install_optional
 	exit 0
 fi
-
-can_install() { [ "$(id -u)" = 0 ] && have apt-get && [ -z "${PANALOCK_NO_INSTALL:-}" ]; }
 
 # A JDK from the distribution, if it has one that is new enough. Debian 13 does, Debian 12 does not.
 jdk_package() {
@@ -101,6 +112,7 @@ if can_install; then
 		explain_jdk
 		exit 1
 	}
+	install_optional
 	exit 0
 fi
 

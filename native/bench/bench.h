@@ -18,7 +18,7 @@
 #define PLB_API __attribute__((visibility("default")))
 
 /** Raised when a struct below or the meaning of a function changes. */
-#define PLB_VERSION 1
+#define PLB_VERSION 2
 
 #define PLB_MAX_THREADS 1024
 
@@ -32,6 +32,7 @@
 /** plb_lock_flags() */
 #define PLB_CONTENDED_OK 1 /**< Usable with several threads. */
 #define PLB_PANALOCK 2     /**< One of ours. */
+#define PLB_ABSENT 4       /**< Its library was not there when this one was built; measuring it gives -ENOSYS. */
 
 /**
  * Latency buckets: values below 2 * PLB_SUB ns exactly, then PLB_SUB buckets for each power of two (0.4 per cent wide);
@@ -82,19 +83,34 @@ PLB_API uint64_t plb_work(uint64_t seed, uint64_t steps);
 
 /**
  * Uncontended: @p pairs times lock and unlock on the calling thread, in the lock's own loop.
- * @return 0 and the time in @p elapsed_ns; -EINVAL; -ENOSPC (no thread slot).
+ * @return 0 and the time in @p elapsed_ns; -EINVAL; -ENOSYS (PLB_ABSENT); -ENOSPC (no thread slot).
  */
 PLB_API int plb_pairs(uint32_t lock, uint64_t pairs, uint64_t *elapsed_ns);
 
 /**
  * Contended: measures one point. @p counts has room for point->threads values; @p buckets for PLB_BUCKETS or is null.
- * @return 0; -EINVAL; -EAGAIN (threads could not be created); -ENOSPC (no thread slot); -EILSEQ (the lock did not exclude).
+ * @return 0; -EINVAL; -ENOSYS (PLB_ABSENT); -EAGAIN (threads could not be created); -ENOSPC (no thread
+ * slot); -EILSEQ (the lock did not exclude).
  */
 PLB_API int plb_contended(const plb_point *point, plb_result *result, uint64_t *counts, uint64_t *buckets);
 
 /** Latency buckets: which one takes a value, and the smallest value of a bucket. */
 PLB_API uint32_t plb_bucket_of(uint64_t ns);
 PLB_API uint64_t plb_bucket_floor(uint32_t bucket);
+
+/* ---- What the Java loops need from here. ---- */
+
+/** Context switches of this process so far. */
+PLB_API void plb_switches(uint64_t *voluntary, uint64_t *involuntary);
+
+/** The calling thread runs on the n-th CPU that it may use, modulo their number, from now on. 0 or a negative errno. */
+PLB_API int plb_pin_self(uint64_t n);
+
+/** All threads of this process, and those that they create, run on these CPUs only. 0, -EINVAL or another errno. */
+PLB_API int plb_use_cpus(const uint32_t *cpus, uint32_t count);
+
+/** Makes zeroed memory a pthread_mutex_t of the adaptive kind; -ENOSYS where there is none. */
+PLB_API int plb_init_adaptive(void *mutex);
 
 /* ---- Floors: what no lock can beat on this machine. ---- */
 
@@ -128,5 +144,26 @@ PLB_API int plb_int1(int a);
 PLB_API int plb_int4(int a, int b, int c, int d);
 PLB_API int plb_int10(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j);
 PLB_API int plb_pointer(const int *p);
+PLB_API double plb_mix(int64_t a, double b, int64_t c, double d);
+
+typedef struct plb_pair {
+	int64_t a, b;
+} plb_pair;
+PLB_API int64_t plb_struct(plb_pair pair);
+
+/** Its length. */
+PLB_API int64_t plb_string(const char *text);
+
+/** Sets errno to @p value and returns -1, as a system call that fails. */
+PLB_API int plb_errno(int value);
+
+/** Calls back. */
+PLB_API int plb_upcall(int (*call)(int), int value);
+
+/** First plus last: what is measured is how the array gets here. */
+PLB_API int plb_array(const int *array, int length);
+
+/** Waits in the kernel. */
+PLB_API void plb_sleep(uint64_t ns);
 
 #endif

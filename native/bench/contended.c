@@ -84,7 +84,8 @@ static inline void record(struct worker *w, uint64_t ns)
 		const uint64_t id = w->id, inside = run->inside, outside = run->outside;                            \
 		uint64_t n = 0, at_open = 0, x = id;                                                                \
 		uint32_t seen = warm, now;                                                                          \
-		(void)self;                                                                                         \
+		plb_node node;                                                                                      \
+		(void)self, (void)node;                                                                             \
 		for (;;) {                                                                                          \
 			now = phase_of(run);                                                                        \
 			if (PL_UNLIKELY(now != seen)) {                                                             \
@@ -111,7 +112,8 @@ static inline void record(struct worker *w, uint64_t ns)
 		type *l = &lock_##name.l;                                                                           \
 		const uint64_t id = w->id, inside = run->inside, outside = run->outside;                            \
 		uint64_t n = 0, x = id;                                                                             \
-		(void)self;                                                                                         \
+		plb_node node;                                                                                      \
+		(void)self, (void)node;                                                                             \
 		while (phase_of(run) != stop) {                                                                     \
 			uint64_t from = plb_now();                                                                  \
 			lock;                                                                                       \
@@ -160,12 +162,15 @@ static int nth_cpu(const cpu_set_t *set, uint64_t n)
 	return -1;
 }
 
-static void pin_to(int cpu)
+int plb_pin_self(uint64_t n)
 {
-	cpu_set_t one;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof one, &one);
+	cpu_set_t allowed;
+	if (sched_getaffinity(0, sizeof allowed, &allowed))
+		return -errno;
+	int cpu = nth_cpu(&allowed, n);
+	CPU_ZERO(&allowed);
+	CPU_SET(cpu, &allowed);
+	return sched_setaffinity(0, sizeof allowed, &allowed) ? -errno : 0;
 }
 
 static void *worker_main(void *arg)
@@ -173,9 +178,8 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 	struct run *run = w->run;
 	const plb_point *point = run->point;
-	cpu_set_t allowed;
-	if (point->flags & PLB_PIN && sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-		pin_to(nth_cpu(&allowed, w->id - 1));
+	if (point->flags & PLB_PIN)
+		w->error = plb_pin_self(w->id - 1);
 	pl_thread *self = pl_self();
 	if (!self)
 		w->error = -ENOSPC;
@@ -199,12 +203,20 @@ static void open_gate(struct run *run, uint32_t phase)
 	pthread_mutex_unlock(&run->gate_lock);
 }
 
-static void count_switches(plb_result *result, int sign)
+void plb_switches(uint64_t *voluntary, uint64_t *involuntary)
 {
 	struct rusage u;
 	getrusage(RUSAGE_SELF, &u);
-	result->voluntary += (uint64_t)(sign * u.ru_nvcsw);
-	result->involuntary += (uint64_t)(sign * u.ru_nivcsw);
+	*voluntary = (uint64_t)u.ru_nvcsw;
+	*involuntary = (uint64_t)u.ru_nivcsw;
+}
+
+static void count_switches(plb_result *result, int sign)
+{
+	uint64_t voluntary, involuntary;
+	plb_switches(&voluntary, &involuntary);
+	result->voluntary += (uint64_t)sign * voluntary;
+	result->involuntary += (uint64_t)sign * involuntary;
 }
 
 static bool valid(const plb_point *p)
@@ -215,6 +227,8 @@ static bool valid(const plb_point *p)
 
 int plb_contended(const plb_point *point, plb_result *result, uint64_t *counts, uint64_t *buckets)
 {
+	if (point && plb_lock_flags(point->lock) & PLB_ABSENT)
+		return -ENOSYS;
 	if (!valid(point) || !result || !counts)
 		return -EINVAL;
 	const uint32_t threads = point->threads;

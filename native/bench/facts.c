@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about machine and library, and the targets for measuring calls. */
+/* Facts about machine and library. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <dirent.h>
 #include <panalock.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,11 +41,37 @@ uint64_t plb_domain_bytes(uint32_t slots)
 	return pl_domain_size(&options);
 }
 
-void plb_blank(void) {}
-int plb_int1(int a) { return a; }
-int plb_int4(int a, int b, int c, int d) { return a + b + c + d; }
-int plb_int10(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j)
+int plb_use_cpus(const uint32_t *cpus, uint32_t count)
 {
-	return a + b + c + d + e + f + g + h + i + j;
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	for (uint32_t i = 0; cpus && i < count; i++) {
+		if (cpus[i] >= CPU_SETSIZE)
+			return -EINVAL;
+		CPU_SET(cpus[i], &set);
+	}
+	if (CPU_COUNT(&set) == 0)
+		return -EINVAL;
+	DIR *tasks = opendir("/proc/self/task");
+	if (!tasks)
+		return -errno;
+	int error = 0;
+	for (struct dirent *task; (task = readdir(tasks));) {
+		int id = atoi(task->d_name); /* 0 for the dots; a thread that has just ended does not matter */
+		if (id > 0 && sched_setaffinity(id, sizeof set, &set) && errno != ESRCH)
+			error = -errno;
+	}
+	closedir(tasks);
+	return error;
 }
-int plb_pointer(const int *p) { return *p; }
+
+int plb_init_adaptive(void *mutex)
+{
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+	*(pthread_mutex_t *)mutex = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+	return 0;
+#else
+	(void)mutex;
+	return -ENOSYS;
+#endif
+}

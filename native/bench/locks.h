@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The locks that are compared, one line each: X(name, flags, type, initialiser, lock, unlock). Whoever includes this
- * defines X and gets a specialised loop per lock. In the expressions `self` is the thread's slot, `l` the lock.
+ * defines X and gets a specialised loop per lock. In the expressions `self` is the thread's slot, `l` the lock, `node`
+ * room for a queue node. Includers define _GNU_SOURCE.
  *
  * "inline" is what a C program gets from the header, "exported" the same through the shared library.
  */
@@ -11,6 +12,14 @@
 #define PL_NO_INLINE /* plain names are the exported functions here, *_inline the others */
 #include <panalock.h>
 #include <pthread.h>
+/* Concurrency Kit, where its headers are; they come for one architecture at a time. */
+#if __has_include(<ck_spinlock.h>) && __has_include(<ck_md.h>)
+#include <ck_md.h>
+#if defined(__x86_64__) == defined(CK_MD_TSO)
+#include <ck_spinlock.h>
+#define PLB_CK PLB_CONTENDED_OK
+#endif
+#endif
 
 #include "bench.h"
 
@@ -18,6 +27,27 @@
 typedef struct plb_bare {
 	uint32_t word;
 } plb_bare;
+
+#ifdef PLB_CK
+typedef ck_spinlock_fas_t plb_ck_fas;
+typedef ck_spinlock_ticket_t plb_ck_ticket;
+typedef ck_spinlock_mcs_context_t *plb_ck_mcs;
+typedef ck_spinlock_mcs_context_t plb_node;
+#define PLB_CK_CALL(call) call
+#define PLB_CK_MCS_INIT NULL
+#else
+typedef plb_bare plb_ck_fas, plb_ck_ticket, plb_ck_mcs, plb_node;
+#define PLB_CK_MCS_INIT { 0 }
+#define PLB_CK PLB_ABSENT
+#define PLB_CK_CALL(call) (void)l
+#endif
+#ifdef __GLIBC__
+#define PLB_ADAPTIVE PLB_CONTENDED_OK
+#define PLB_ADAPTIVE_INIT PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#else
+#define PLB_ADAPTIVE PLB_ABSENT
+#define PLB_ADAPTIVE_INIT PTHREAD_MUTEX_INITIALIZER
+#endif
 
 #define PLB_SPIN_LOCK(try, wait) ((void)((try) || (wait)))
 
@@ -48,6 +78,14 @@ typedef struct plb_bare {
 	  pthread_mutex_unlock(l))                                                                                  \
 	X(pthread_spin, PLB_CONTENDED_OK, pthread_spinlock_t, PLB_PTHREAD_SPIN_INIT, pthread_spin_lock(l),          \
 	  pthread_spin_unlock(l))                                                                                   \
+	X(pthread_adaptive, PLB_ADAPTIVE, pthread_mutex_t, PLB_ADAPTIVE_INIT, pthread_mutex_lock(l),                \
+	  pthread_mutex_unlock(l))                                                                                  \
+	X(ck_fas, PLB_CK, plb_ck_fas, { 0 }, PLB_CK_CALL(ck_spinlock_fas_lock(l)),                                  \
+	  PLB_CK_CALL(ck_spinlock_fas_unlock(l)))                                                                   \
+	X(ck_ticket, PLB_CK, plb_ck_ticket, { 0 }, PLB_CK_CALL(ck_spinlock_ticket_lock(l)),                         \
+	  PLB_CK_CALL(ck_spinlock_ticket_unlock(l)))                                                                \
+	X(ck_mcs, PLB_CK, plb_ck_mcs, PLB_CK_MCS_INIT, PLB_CK_CALL(ck_spinlock_mcs_lock(l, &node)),                           \
+	  PLB_CK_CALL(ck_spinlock_mcs_unlock(l, &node)))                                                            \
 	X(bare, 0, plb_bare, { 0 }, (void)pl_cas_acq(&l->word, 0, 1), pl_store_rel(&l->word, 0))
 
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uncontended: lock and unlock on one thread, nothing else. */
+#define _GNU_SOURCE
 #include <errno.h>
 
 #include "locks.h"
@@ -16,7 +17,8 @@
 	__attribute__((noinline, aligned(64))) static void pairs_##name(pl_thread *self, uint64_t pairs)            \
 	{                                                                                                           \
 		type *l = &pairs_lock_##name.l;                                                                     \
-		(void)self;                                                                                         \
+		plb_node node;                                                                                      \
+		(void)self, (void)node;                                                                             \
 		for (uint64_t i = 0; i < pairs; i++) {                                                              \
 			lock;                                                                                       \
 			unlock;                                                                                     \
@@ -37,6 +39,8 @@ int plb_pairs(uint32_t lock, uint64_t pairs, uint64_t *elapsed_ns)
 {
 	if (lock >= plb_locks || !pairs || !elapsed_ns)
 		return -EINVAL;
+	if (plb_lock_flags(lock) & PLB_ABSENT)
+		return -ENOSYS;
 	pl_thread *self = pl_self();
 	if (!self)
 		return -ENOSPC;

@@ -15,7 +15,10 @@ import picocli.CommandLine.UnmatchedArgumentException;
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
         description = "Measures Panalock's locks, and what a call from Java to C costs, on this machine.",
-        subcommands = {InfoCommand.class, RunCommand.class, ClaimsCommand.class, ReportCommand.class, CompareCommand.class},
+        subcommands = {
+            InfoCommand.class, CallsCommand.class, LocksCommand.class, RunCommand.class, ClaimsCommand.class,
+            ReportCommand.class, CompareCommand.class
+        },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {"0:fine", "1:a bound fell short, or a measurement failed", "2:wrong usage"})
 public final class Main implements Runnable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench;
 
-import io.panalock.bench.text.RunReport;
-import io.panalock.bench.text.RunSummary;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -15,27 +15,36 @@ import picocli.CommandLine.Option;
         name = "run",
         mixinStandardHelpOptions = true,
         description = {
-            "Measures calls from Java to C, uncontended and contended locks; prints tables and what they mean.",
-            "Under 3 minutes; results go to results/TIME-ARCH.json unless --json names a file."
+            "Everything with short settings: calls from Java to C, uncontended and contended locks; prints tables and what"
+                    + " they mean.",
+            "Under 5 minutes; results go to results/TIME-ARCH.json unless --json names a file."
         })
 final class RunCommand implements Callable<Integer> {
     @Mixin
     private Output output;
 
-    @Option(names = "--quick", description = "Fewer points, shorter windows: under 45 seconds.")
+    @Mixin
+    private Cpus cpus;
+
+    @Option(names = "--quick", description = "Fewer points, shorter windows: under 90 seconds.")
     private boolean quick;
 
     @Override
-    public Integer call() {
+    public Integer call() throws IOException {
         PrintStream out = System.out;
-        RunPlan plan = quick ? RunPlan.quick() : RunPlan.full();
-        try (Session session = new Session(Map.of("command", "run", "quick", quick), output.json(), System.err)) {
-            new RunJob(plan, session.results(), out).run();
+        Map<String, Object> run = new LinkedHashMap<>(Map.of("command", "run", "quick", quick));
+        cpus.apply(run);
+        RunPlan plan = (quick ? RunPlan.quick() : RunPlan.full()).pinned(cpus.pin());
+        try (Session session = new Session(run, output.json(), System.err)) {
+            Measurements measurements = new Measurements(session.results(), out);
+            measurements.floors();
+            measurements.calls(plan.jmh(), plan.calls(), plan.rounds());
+            measurements.callsAndCollector(plan.collectorMs(), plan.rounds());
+            measurements.pairs(plan.pairs(), plan.rounds());
+            measurements.contended(plan.contended(), plan.points(), plan.rounds(), plan.warmMs(), plan.windowMs());
+            measurements.contended(plan.timed(), plan.latency(), plan.rounds(), plan.warmMs(), plan.windowMs());
             session.finish();
-            out.print(new RunReport(session.results()));
-            out.println();
-            out.println(new RunSummary(session.results()));
-            out.println("data: " + session.file());
+            Ending.print(session, out);
         }
         return Main.FINE;
     }

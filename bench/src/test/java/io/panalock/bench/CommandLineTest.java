@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.panalock.bench.result.Results;
 import io.panalock.bench.result.ResultsJson;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -73,8 +76,42 @@ class CommandLineTest {
     }
 
     @Test
+    void wrongValuesNameWhatIsAllowed() {
+        assertWrongUsage(run("locks", "--threads", "2,0"), "--threads: \"0\" is not a number from 1 to 1024");
+        assertWrongUsage(run("locks", "--backend", "native"), "--backend: \"native\" is not one of hybrid, ffm");
+        assertWrongUsage(run("locks", "--lock", "c-nothing"), "--lock: \"c-nothing\" is not one of", "c-pthread-mutex");
+        assertWrongUsage(run("locks", "--part", "pairs,", "--inside", "5"), "--part: \"\" is not one of pairs");
+        assertWrongUsage(run("locks", "--inside", "-1"), "--inside: \"-1\" is not a number from 0");
+        assertWrongUsage(run("locks", "--lock", "c-bare", "--part", "throughput"), "one thread only", "--part pairs");
+        assertWrongUsage(run("calls", "--via", "jni,jnx"), "--via: \"jnx\" is not one of jni");
+        assertWrongUsage(run("calls", "--target", "upcall", "--via", "critical"), "critical calls do not call back");
+        assertWrongUsage(run("run", "--cpus", "0-x"), "--cpus: \"0-x\" is neither a CPU nor a range");
+        assertWrongUsage(run("run", "--cpus", "3-1"), "--cpus: \"3-1\" is not a range of CPUs");
+        assertWrongUsage(run("run", "--cpus", "1023"), "--cpus: this process may not use 1023", "affinity");
+    }
+
+    @Test
+    void listsOfCpusAreSetsInOrder() {
+        assertThat(Cpus.parse("6, 0-2,1")).containsExactly(0, 1, 2, 6);
+        assertThat(Cpus.parse("5")).containsExactly(5);
+    }
+
+    @Test
+    void locksAreListedById() {
+        PrintStream before = System.out;
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        try {
+            assertThat(run("locks", "--list").code()).isZero();
+        } finally {
+            System.setOut(before);
+        }
+        assertThat(bytes.toString(StandardCharsets.UTF_8)).contains("hybrid-wide-pool-spin", "stampedlock", "c-pthread-spin");
+    }
+
+    @Test
     void helpExplainsEveryCommand() {
-        for (String command : List.of("info", "run", "claims")) {
+        for (String command : List.of("info", "calls", "locks", "run", "claims")) {
             Ran ran = run(command, "--help");
             assertThat(ran.code()).isZero();
             assertThat(ran.out()).contains("--json").contains("Usage: panalock " + command);

@@ -36,6 +36,14 @@ public final class CLock implements Lock {
         return CPeers.lockNames().stream().map(n -> n.replace('_', '-')).toList();
     }
 
+    static boolean built(String name) {
+        return (CPeers.lockFlags(names().indexOf(name)) & CPeers.ABSENT) == 0;
+    }
+
+    static boolean forSeveralThreads(String name) {
+        return (CPeers.lockFlags(names().indexOf(name)) & CPeers.CONTENDED_OK) != 0;
+    }
+
     @Override
     public String id() {
         return "c-" + name;
@@ -58,9 +66,10 @@ public final class CLock implements Lock {
     public Outcome contend(ContendedPoint point, long warmNs, long windowNs) {
         int mode = point.latency() ? CPeers.LATENCY : CPeers.THROUGHPUT;
         CPeers.Contended c = CPeers.contended(
-                index, point.threads(), mode, 0, point.insideNs(), point.outsideNs(), warmNs, windowNs);
+                index, point.threads(), mode, point.pinned() ? CPeers.PIN : 0, point.insideNs(), point.outsideNs(), warmNs, windowNs);
         return new Outcome(c.windowNs(), c.counts(), c.all(), c.handovers(), c.longestNs(),
-                point.latency() ? Optional.of(histogram(c.buckets())) : Optional.empty(), 0);
+                point.latency() ? Optional.of(histogram(c.buckets())) : Optional.empty(), 0,
+                c.voluntarySwitches(), c.involuntarySwitches());
     }
 
     static Histogram histogram(long[] buckets) {

@@ -11,8 +11,9 @@ import java.util.Map;
  * @param insideNs work while holding the lock
  * @param outsideNs work between two acquisitions
  * @param mode throughput, or latency in a run of its own
+ * @param pinned thread i runs on the i-th CPU that the process may use, modulo their number
  */
-public record ContendedPoint(int threads, int insideNs, int outsideNs, Mode mode) {
+public record ContendedPoint(int threads, int insideNs, int outsideNs, Mode mode, boolean pinned) {
     /** Timing every acquisition halves the throughput, so the two are never measured together. */
     public enum Mode {
         THROUGHPUT,
@@ -28,6 +29,11 @@ public record ContendedPoint(int threads, int insideNs, int outsideNs, Mode mode
         }
     }
 
+    /** Threads run where the kernel lets them. */
+    public ContendedPoint(int threads, int insideNs, int outsideNs, Mode mode) {
+        this(threads, insideNs, outsideNs, mode, false);
+    }
+
     public boolean latency() {
         return mode == Mode.LATENCY;
     }
@@ -38,6 +44,9 @@ public record ContendedPoint(int threads, int insideNs, int outsideNs, Mode mode
         params.put("inside_ns", insideNs);
         params.put("outside_ns", outsideNs);
         params.put("mode", mode.name().toLowerCase(java.util.Locale.ROOT));
+        if (pinned) {
+            params.put("pinned", "yes");
+        }
         return params;
     }
 }

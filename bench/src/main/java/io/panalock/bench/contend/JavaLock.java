@@ -2,6 +2,8 @@
 package io.panalock.bench.contend;
 
 import com.sun.management.ThreadMXBean;
+import io.panalock.bench.peer.BenchLibrary;
+import io.panalock.bench.peer.CPeers;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
@@ -146,17 +148,22 @@ public final class JavaLock implements Lock {
         do {
             sleep(Math.max(warmNs, 100_000));
         } while (arrived.get() < point.threads());
+        CPeers.Switches before = switches();
         control.enter(Control.MEASURE);
         long from = System.nanoTime();
         sleep(windowNs);
         long measuredNs = System.nanoTime() - from;
         control.enter(Control.STOP);
+        CPeers.Switches after = switches();
         threads.forEach(JavaLock::join);
-        return outcome(workers, measuredNs, point.latency());
+        return outcome(workers, measuredNs, point.latency(), before, after);
     }
 
     private void run(Worker worker, ContendedPoint point, CountDownLatch gate, AtomicInteger arrived) {
         try {
+            if (point.pinned()) {
+                CPeers.pinSelf(worker.id() - 1);
+            }
             gate.await();
             arrived.incrementAndGet();
             long before = THREADS.getCurrentThreadAllocatedBytes();
@@ -171,7 +178,12 @@ public final class JavaLock implements Lock {
         }
     }
 
-    private Outcome outcome(List<Worker> workers, long windowNs, boolean latency) {
+    private static CPeers.Switches switches() {
+        return BenchLibrary.available() ? CPeers.switches() : new CPeers.Switches(0, 0);
+    }
+
+    private Outcome outcome(
+            List<Worker> workers, long windowNs, boolean latency, CPeers.Switches before, CPeers.Switches after) {
         for (Worker worker : workers) {
             if (worker.failure() != null) {
                 throw new IllegalStateException(id + ": a thread failed: " + worker.failure(), worker.failure());
@@ -195,7 +207,9 @@ public final class JavaLock implements Lock {
                 loop.handovers(),
                 workers.stream().mapToLong(Worker::longestNs).max().orElse(0),
                 latencies,
-                workers.stream().mapToLong(Worker::allocated).sum());
+                workers.stream().mapToLong(Worker::allocated).sum(),
+                after.voluntary() - before.voluntary(),
+                after.involuntary() - before.involuntary());
     }
 
     private static void sleep(long ns) {

@@ -18,12 +18,25 @@ public final class Locks {
     public static final String MUTEX_FFM = "pthread-mutex-ffm";
     public static final String MUTEX_JNI = "pthread-mutex-jni";
 
+    public static final String REENTRANT_LOCK_FAIR = "reentrantlock-fair";
+    public static final String STAMPED_LOCK = "stampedlock";
+    public static final String ADAPTIVE_FFM = "pthread-adaptive-ffm";
+    public static final String SPIN_FFM = "pthread-spin-ffm";
+
     private static final String C_PREFIX = "c-";
-    private static final Map<String, String> PEERS = Map.of(
-            REENTRANT_LOCK, "ReentrantLockLoop",
-            SYNCHRONIZED, "SynchronizedLoop",
-            MUTEX_FFM, "FfmMutexLoop",
-            MUTEX_JNI, "JniMutexLoop");
+    /** Class of the loop, then its arguments. */
+    private static final Map<String, List<String>> PEERS = new LinkedHashMap<>();
+
+    static {
+        PEERS.put(REENTRANT_LOCK, List.of("ReentrantLockLoop"));
+        PEERS.put(REENTRANT_LOCK_FAIR, List.of("ReentrantLockLoop", "fair"));
+        PEERS.put(STAMPED_LOCK, List.of("StampedLockLoop"));
+        PEERS.put(SYNCHRONIZED, List.of("SynchronizedLoop"));
+        PEERS.put(MUTEX_FFM, List.of("FfmMutexLoop"));
+        PEERS.put(MUTEX_JNI, List.of("JniMutexLoop"));
+        PEERS.put(ADAPTIVE_FFM, List.of("FfmMutexLoop", "adaptive"));
+        PEERS.put(SPIN_FFM, List.of("FfmSpinLoop"));
+    }
 
     private Locks() {}
 
@@ -42,7 +55,9 @@ public final class Locks {
             return CLock.of(id.substring(C_PREFIX.length()));
         }
         if (PEERS.containsKey(id)) {
-            return new JavaLock(id, Map.of("lock", id), PEERS.get(id));
+            List<String> loop = PEERS.get(id);
+            return new JavaLock(
+                    id, Map.of("lock", id), loop.getFirst(), loop.subList(1, loop.size()).toArray(String[]::new));
         }
         String[] parts = id.split("-");
         boolean known = (parts.length == 3 || (parts.length == 4 && parts[3].equals("spin")))
@@ -56,12 +71,46 @@ public final class Locks {
         }
         String policy = parts.length == 4 ? "spin" : "spin_then_park";
         Map<String, Object> params = new LinkedHashMap<>();
-        params.put("lock", "qspinlock");
-        params.put("backend", parts[0]);
-        params.put("layout", parts[1]);
-        params.put("place", parts[2]);
+        params.putAll(panalockParams(parts[0], parts[1], parts[2]));
         params.put("policy", policy);
         return new JavaLock(id, params, "QSpinLoop", parts[0], parts[1], parts[2], policy);
+    }
+
+    /** What identifies one of ours in results, apart from its policy. */
+    public static Map<String, Object> panalockParams(String backend, String layout, String place) {
+        Map<String, Object> params = new LinkedHashMap<>();
+        params.put("side", "java");
+        params.put("lock", "qspinlock");
+        params.put("backend", backend);
+        params.put("layout", layout);
+        params.put("place", place);
+        return params;
+    }
+
+    /** Ids of the Java locks that are not ours. */
+    public static List<String> javaPeers() {
+        return List.copyOf(PEERS.keySet());
+    }
+
+    /** Ids of the locks in C that are built, ours and others. */
+    public static List<String> inC() {
+        return CLock.names().stream()
+                .filter(CLock::built)
+                .map(name -> C_PREFIX + name)
+                .toList();
+    }
+
+    /** Ids of the locks in C that are not, because their library was absent. */
+    public static List<String> notBuilt() {
+        return CLock.names().stream()
+                .filter(name -> !CLock.built(name))
+                .map(name -> C_PREFIX + name)
+                .toList();
+    }
+
+    /** False for those that only one thread may use. */
+    public static boolean forSeveralThreads(String id) {
+        return !id.startsWith(C_PREFIX) || CLock.forSeveralThreads(id.substring(C_PREFIX.length()));
     }
 
     /** Every Java lock of ours in the default policy. */

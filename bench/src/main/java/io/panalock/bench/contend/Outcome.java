@@ -17,6 +17,8 @@ import org.HdrHistogram.Histogram;
  *     included; else 0
  * @param latencies latency mode: every such acquisition
  * @param allocatedBytes Java objects allocated by all threads while they ran; 0 in C
+ * @param voluntarySwitches context switches of the process in the window: threads that went to sleep
+ * @param involuntarySwitches threads that lost their CPU
  */
 public record Outcome(
         long windowNs,
@@ -25,7 +27,9 @@ public record Outcome(
         long handovers,
         long longestNs,
         Optional<Histogram> latencies,
-        long allocatedBytes) {
+        long allocatedBytes,
+        long voluntarySwitches,
+        long involuntarySwitches) {
     public long total() {
         return Arrays.stream(counts).sum();
     }
@@ -42,6 +46,11 @@ public record Outcome(
     /** Acquisitions in a row by one thread, on average. */
     public double inARow() {
         return handovers == 0 ? all : (double) all / handovers;
+    }
+
+    /** Context switches of the process for each second of the window. */
+    public double switchesPerSecond() {
+        return (voluntarySwitches + involuntarySwitches) * 1e9 / windowNs;
     }
 
     public double allocatedPerAcquisition() {

@@ -2,28 +2,32 @@
 package io.panalock.bench.jmh;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 
 /**
- * One JMH benchmark with fixed parameters, and what its result is called.
+ * One JMH benchmark and what its result is called.
  *
  * @param experiment as in results
  * @param params as in results
  * @param benchmark class and method
- * @param jmhParams values of its {@code @Param} fields
  * @param unit of its score
  */
-public record JmhPoint(
-        String experiment, Map<String, Object> params, String benchmark, Map<String, String> jmhParams, String unit) {
+public record JmhPoint(String experiment, Map<String, Object> params, String benchmark, String unit) {
 
     /** Targets of the calls, in the order of the table. */
-    public static final List<String> TARGETS = List.of("blank", "int1", "int4", "int10", "pointer");
+    public static final List<String> TARGETS = List.of("blank", "int1", "int4", "int10", "mix", "pointer", "struct",
+            "string", "errno", "upcall", "array16", "array1024");
 
     /** How a call is made, in the order of the table. */
-    public static final List<String> WAYS = List.of("jni", "ffm", "critical");
+    public static final List<String> WAYS =
+            List.of("jni", "jni_copy", "ffm", "critical", "nonconst", "jna_direct", "jna_interface", "jnr");
+
+    /** What is built into the JDK, and called the way its makers mean it. */
+    public static final List<String> JDK_WAYS = List.of("jni", "ffm", "critical");
 
     public static Map<String, Object> callParams(String target, String via) {
         Map<String, Object> params = new LinkedHashMap<>();
@@ -32,52 +36,26 @@ public record JmhPoint(
         return params;
     }
 
-    public static JmhPoint call(String target, String via) {
-        return new JmhPoint("call", callParams(target, via), CallBenchmark.class.getName() + "." + target + "_" + via,
-                Map.of(), "ns/call");
+    private static final List<Class<?>> CALLS = List.of(CallBenchmark.class, DataCallBenchmark.class);
+
+    /** Empty when there is no such call: critical calls do not call back, jnr-ffi passes no structs, … */
+    public static Optional<JmhPoint> call(String target, String via) {
+        String method = target + "_" + via.replace("_", "");
+        return CALLS.stream()
+                .filter(c -> Arrays.stream(c.getDeclaredMethods()).anyMatch(m -> m.getName().equals(method)))
+                .map(c -> new JmhPoint("call", callParams(target, via), c.getName() + "." + method, "ns/call"))
+                .findFirst();
     }
 
-    public static List<JmhPoint> calls(List<String> targets) {
+    /** JMH alone, then every such call that there is. */
+    public static List<JmhPoint> calls(List<String> targets, List<String> ways) {
         List<JmhPoint> points = new ArrayList<>();
-        points.add(call("nothing", "java"));
+        call("nothing", "java").ifPresent(points::add);
         for (String target : targets) {
-            for (String way : WAYS) {
-                points.add(call(target, way));
+            for (String way : ways) {
+                call(target, way).ifPresent(points::add);
             }
         }
-        return points;
-    }
-
-    public static Map<String, Object> pairParams(String backend, String layout, String place) {
-        Map<String, Object> params = new LinkedHashMap<>();
-        params.put("side", "java");
-        params.put("lock", "qspinlock");
-        params.put("backend", backend);
-        params.put("layout", layout);
-        params.put("place", place);
-        return params;
-    }
-
-    public static JmhPoint pair(String backend, String layout, String place) {
-        return new JmhPoint("pair", pairParams(backend, layout, place), PanalockPairBenchmark.class.getName() + ".pair",
-                Map.of("backend", backend.toUpperCase(Locale.ROOT), "layout", layout.toUpperCase(Locale.ROOT), "place", place),
-                "ns/pair");
-    }
-
-    /** Peers of the pairs: the name in results, the method of {@link PeerPairBenchmark}. */
-    private static final Map<String, String> PEERS = new LinkedHashMap<>();
-
-    static {
-        PEERS.put("reentrantlock", "reentrantlock");
-        PEERS.put("synchronized", "synchronizedBlock");
-        PEERS.put("pthread-mutex-ffm", "pthreadMutexFfm");
-        PEERS.put("pthread-mutex-jni", "pthreadMutexJni");
-    }
-
-    public static List<JmhPoint> peerPairs() {
-        List<JmhPoint> points = new ArrayList<>();
-        PEERS.forEach((lock, method) -> points.add(new JmhPoint("pair", Map.of("side", "java", "lock", lock),
-                PeerPairBenchmark.class.getName() + "." + method, Map.of(), "ns/pair")));
         return points;
     }
 

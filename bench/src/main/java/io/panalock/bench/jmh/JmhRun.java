@@ -4,8 +4,9 @@ package io.panalock.bench.jmh;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 import java.util.regex.Pattern;
-import org.openjdk.jmh.results.BenchmarkResult;
+import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
@@ -24,11 +25,21 @@ import org.openjdk.jmh.runner.options.VerboseMode;
  * @param iterationMs length of each
  */
 public record JmhRun(int warmups, int warmupMs, int iterations, int iterationMs) {
+    /** What JMH's profiler calls the bytes allocated for each operation. */
+    private static final String ALLOCATED = "gc.alloc.rate.norm";
+
     private static final List<String> HANDED_DOWN =
             List.of("panalock.library.path", "panalock.extract.dir", "panalock.checks", "java.library.path");
 
-    /** The scores of the iterations kept, in the point's unit. */
-    public double[] measure(JmhPoint point) {
+    /**
+     * What the iterations kept gave.
+     *
+     * @param scores in the point's unit
+     * @param allocated bytes of Java objects for each call
+     */
+    public record Measured(double[] scores, double[] allocated) {}
+
+    public Measured measure(JmhPoint point) {
         System.setProperty("jmh.ignoreLock", "true"); // a lock file of another user must not stop us
         ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(point.benchmark()) + "$")
@@ -39,27 +50,27 @@ public record JmhRun(int warmups, int warmupMs, int iterations, int iterationMs)
                 .measurementTime(TimeValue.milliseconds(iterationMs))
                 .verbosity(VerboseMode.SILENT)
                 .shouldFailOnError(true)
+                .addProfiler(GCProfiler.class)
                 .jvmArgsAppend(jvmArguments());
-        point.jmhParams().forEach((name, value) -> options.param(name, value));
         try {
             Collection<RunResult> results = new Runner(options.build()).run();
             if (results.size() != 1) {
                 throw new IllegalStateException(point.benchmark() + ": " + results.size() + " benchmarks of that name");
             }
-            return scores(results.iterator().next());
+            RunResult result = results.iterator().next();
+            return new Measured(
+                    values(result, i -> i.getPrimaryResult().getScore()),
+                    values(result, i -> i.getSecondaryResults().get(ALLOCATED).getScore()));
         } catch (RunnerException e) {
             throw new IllegalStateException(point.label() + ": " + e.getMessage(), e);
         }
     }
 
-    private static double[] scores(RunResult result) {
-        List<Double> scores = new ArrayList<>();
-        for (BenchmarkResult fork : result.getBenchmarkResults()) {
-            for (IterationResult iteration : fork.getIterationResults()) {
-                scores.add(iteration.getPrimaryResult().getScore());
-            }
-        }
-        return scores.stream().mapToDouble(Double::doubleValue).toArray();
+    private static double[] values(RunResult result, ToDoubleFunction<IterationResult> value) {
+        return result.getBenchmarkResults().stream()
+                .flatMap(fork -> fork.getIterationResults().stream())
+                .mapToDouble(value)
+                .toArray();
     }
 
     private static String[] jvmArguments() {

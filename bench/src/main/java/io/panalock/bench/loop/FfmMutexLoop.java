@@ -5,13 +5,16 @@ import io.panalock.bench.contend.Control;
 import io.panalock.bench.contend.Worker;
 import io.panalock.bench.peer.FfmCalls;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 /** pthread_mutex from Java through FFM. */
 public final class FfmMutexLoop extends Loop {
-    private final MemorySegment lock = FfmCalls.newMutex();
+    private final MemorySegment lock;
 
-    /** @param arguments none */
-    public FfmMutexLoop(String... arguments) {}
+    /** @param arguments {@code adaptive}, or none for the default kind */
+    public FfmMutexLoop(String... arguments) {
+        lock = List.of(arguments).contains("adaptive") ? FfmCalls.newAdaptiveMutex() : FfmCalls.newMutex();
+    }
 
     @Override
     public void pairs(int pairs) {

@@ -3,14 +3,17 @@ package io.panalock.bench.loop;
 
 import io.panalock.bench.contend.Control;
 import io.panalock.bench.contend.Worker;
+import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** ReentrantLock, not fair (the default). */
+/** ReentrantLock. */
 public final class ReentrantLockLoop extends Loop {
-    private final ReentrantLock lock = new ReentrantLock();
+    private final ReentrantLock lock;
 
-    /** @param arguments none */
-    public ReentrantLockLoop(String... arguments) {}
+    /** @param arguments {@code fair}, or none for the default, which is not */
+    public ReentrantLockLoop(String... arguments) {
+        lock = new ReentrantLock(List.of(arguments).contains("fair"));
+    }
 
     @Override
     public void pairs(int pairs) {

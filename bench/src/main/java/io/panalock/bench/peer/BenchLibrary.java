@@ -22,7 +22,7 @@ import java.util.Optional;
  */
 public final class BenchLibrary {
     /** Of native/bench/bench.h. */
-    static final int VERSION = 1;
+    static final int VERSION = 2;
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final SymbolLookup LOOKUP;

@@ -25,6 +25,8 @@ public final class CPeers {
     /** plb_lock_flags. */
     public static final int CONTENDED_OK = 1;
 
+    public static final int ABSENT = 4;
+
     static final int SUB_BITS = 8;
     static final int TOP = 40;
     static final int BUCKETS = (TOP - SUB_BITS + 1) << SUB_BITS;
@@ -46,6 +48,11 @@ public final class CPeers {
     private static final MethodHandle RELAX_NAME = BenchLibrary.handle("plb_relax_name", FunctionDescriptor.of(ADDRESS));
     private static final MethodHandle LOCK_BYTES = BenchLibrary.handle("plb_lock_bytes", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle DOMAIN_BYTES = BenchLibrary.handle("plb_domain_bytes", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
+
+    private static final MethodHandle SWITCHES = BenchLibrary.handle("plb_switches", FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
+    private static final MethodHandle PIN_SELF = BenchLibrary.handle("plb_pin_self", FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
+    private static final MethodHandle USE_CPUS = BenchLibrary.handle("plb_use_cpus", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+    private static final MethodHandle INIT_ADAPTIVE = BenchLibrary.handle("plb_init_adaptive", FunctionDescriptor.of(JAVA_INT, ADDRESS));
 
     private CPeers() {}
 
@@ -217,12 +224,58 @@ public final class CPeers {
         }
     }
 
+    /**
+     * Context switches of this process so far.
+     *
+     * @param voluntary threads that went to sleep
+     * @param involuntary threads that lost their CPU
+     */
+    public record Switches(long voluntary, long involuntary) {}
+
+    public static Switches switches() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment both = arena.allocate(JAVA_LONG, 2);
+            SWITCHES.invokeExact(both, both.asSlice(8));
+            return new Switches(both.get(JAVA_LONG, 0), both.get(JAVA_LONG, 8));
+        } catch (Throwable e) {
+            throw BenchLibrary.rethrow(e);
+        }
+    }
+
+    /** The calling thread stays on the n-th CPU that it may use, modulo their number. */
+    public static void pinSelf(long n) {
+        try {
+            check("plb_pin_self", (int) PIN_SELF.invokeExact(n));
+        } catch (Throwable e) {
+            throw BenchLibrary.rethrow(e);
+        }
+    }
+
+    /** Restricts this process and its children to these CPUs; false when the kernel refuses. */
+    public static boolean useCpus(int[] cpus) {
+        try (Arena arena = Arena.ofConfined()) {
+            return (int) USE_CPUS.invokeExact(arena.allocateFrom(JAVA_INT, cpus), cpus.length) == 0;
+        } catch (Throwable e) {
+            throw BenchLibrary.rethrow(e);
+        }
+    }
+
+    /** Makes zeroed memory an adaptive pthread_mutex_t. */
+    static void initAdaptive(MemorySegment mutex) {
+        try {
+            check("plb_init_adaptive", (int) INIT_ADAPTIVE.invokeExact(mutex));
+        } catch (Throwable e) {
+            throw BenchLibrary.rethrow(e);
+        }
+    }
+
     private static void check(String function, int result) {
         if (result != 0) {
             throw new IllegalStateException(function + ": " + switch (-result) {
                 case 11 -> "threads could not be created: lower the number of threads or raise ulimit -u";
                 case 22 -> "an argument is out of range";
                 case 28 -> "no thread slot left in the domain";
+                case 38 -> "this lock was not built: its library was absent";
                 case 84 -> "THE LOCK DID NOT EXCLUDE: the protected counter differs from the number of acquisitions";
                 default -> "errno " + -result;
             });

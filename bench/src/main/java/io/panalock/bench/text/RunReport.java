@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench.text;
 
+import io.panalock.bench.call.GcEffect;
 import io.panalock.bench.contend.Locks;
 import io.panalock.bench.jmh.JmhPoint;
 import io.panalock.bench.result.Result;
@@ -15,10 +16,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** The tables of {@code run}. */
+/** The tables of {@code calls}, {@code locks} and {@code run}. */
 public final class RunReport {
     private static final String TIME = "time";
     private static final String THROUGHPUT = "throughput";
+
+    private static final List<String> SHARING =
+            List.of("thread_min", "thread_mean", "thread_max", "jain", "in_a_row", "switches");
+    private static final List<String> LATENCY = List.of("p50", "p90", "p99", "p99_9", "max");
 
     private static final Map<String, String> NAMES = Map.ofEntries(
             Map.entry("jni", "JNI"),
@@ -28,8 +33,17 @@ public final class RunReport {
             Map.entry("hybrid", "HYBRID"),
             Map.entry("pure", "PURE"),
             Map.entry("reentrantlock", "ReentrantLock"),
+            Map.entry("jni_copy", "JNI, copy"),
+            Map.entry("nonconst", "FFM, handle not constant"),
+            Map.entry("jna_direct", "JNA direct"),
+            Map.entry("jna_interface", "JNA interface"),
+            Map.entry("jnr", "jnr-ffi"),
+            Map.entry("reentrantlock-fair", "ReentrantLock, fair"),
+            Map.entry("stampedlock", "StampedLock"),
             Map.entry("pthread-mutex-ffm", "pthread_mutex, FFM"),
-            Map.entry("pthread-mutex-jni", "pthread_mutex, JNI"));
+            Map.entry("pthread-mutex-jni", "pthread_mutex, JNI"),
+            Map.entry("pthread-adaptive-ffm", "pthread_mutex adaptive, FFM"),
+            Map.entry("pthread-spin-ffm", "pthread_spin, FFM"));
 
     private final Results results;
 
@@ -44,6 +58,8 @@ public final class RunReport {
     public List<Titled> tables() {
         List<Titled> tables = new ArrayList<>();
         tables.add(new Titled("Calls to C", calls()));
+        tables.add(new Titled("Calls while another thread collects garbage", besideCollector()));
+        tables.add(new Titled("Longest way to a safepoint while a call waits " + GcEffect.WAIT_MS + " ms", safepoints()));
         tables.add(new Titled("One uncontended lock + unlock, Java", javaPeers()));
         tables.add(new Titled("One uncontended lock + unlock, Panalock in Java (ns)", javaPairs()));
         tables.add(new Titled("One uncontended lock + unlock, C", cPairs()));
@@ -52,6 +68,20 @@ public final class RunReport {
                     "Contended, " + section.label() + ": million acquisitions per second, by threads",
                     contended(section)));
         }
+        for (Section section : sections()) {
+            long most = threads(section).stream().mapToLong(n -> n).max().orElseThrow();
+            if (most > 1) {
+                tables.add(new Titled(
+                        "How " + most + " threads shared it, " + section.label() + " (thousand acquisitions per second)",
+                        sharing(section, most)));
+            }
+        }
+        latencyPoints().forEach(point -> tables.add(new Titled(
+                "Time to acquire (µs), " + point.get("threads") + " threads, "
+                        + new Section(((Number) point.get("inside_ns")).longValue(),
+                                        ((Number) point.get("outside_ns")).longValue())
+                                .label(),
+                latency(point))));
         tables.removeIf(t -> t.table().isEmpty());
         return tables;
     }
@@ -69,14 +99,52 @@ public final class RunReport {
     }
 
     private Table calls() {
-        Table table = new Table("", "ns/call", "vs JNI");
+        Table table = new Table("", "ns/call", "vs JNI", "B/call");
+        results.find("call", JmhPoint.callParams("nothing", "java")).ifPresent(result -> table.row(
+                Cell.words("no call: measuring alone"), Cell.figure(result, TIME), Cell.EMPTY, allocated(result)));
         for (String target : JmhPoint.TARGETS) {
             Optional<Result> jni = results.find("call", JmhPoint.callParams(target, "jni"));
             for (String way : JmhPoint.WAYS) {
                 results.find("call", JmhPoint.callParams(target, way)).ifPresent(result -> table.row(
                         Cell.words(describe(target) + ", " + name(way)),
                         Cell.figure(result, TIME),
-                        jni.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY)));
+                        jni.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY),
+                        allocated(result)));
+            }
+        }
+        return table;
+    }
+
+    private static Cell allocated(Result result) {
+        if (!result.metrics().containsKey("allocated")) {
+            return Cell.EMPTY;
+        }
+        Cell.Source source = new Cell.Source(result, "allocated"); // objects come in whole bytes
+        return new Cell(String.valueOf(Math.round(source.value().value())), List.of(source));
+    }
+
+    private Table besideCollector() {
+        Table table = new Table("", "ns/call, idle", "ns/call, collecting", "times");
+        for (Result idle : results.all()) {
+            if (!idle.matches("call-gc", Map.of("collector", "idle"))) {
+                continue;
+            }
+            Map<String, Object> params = new LinkedHashMap<>(idle.params());
+            params.put("collector", "busy");
+            results.find("call-gc", params).ifPresent(busy -> table.row(
+                    Cell.words(describe(String.valueOf(params.get("target"))) + ", " + name(String.valueOf(params.get("via")))),
+                    Cell.figure(idle, TIME),
+                    Cell.figure(busy, TIME),
+                    Cell.ratio(busy, idle, TIME)));
+        }
+        return table;
+    }
+
+    private Table safepoints() {
+        Table table = new Table("call that waits", "ms");
+        for (Result result : results.all()) {
+            if (result.experiment().equals("call-safepoint")) {
+                table.row(Cell.words(name(String.valueOf(result.params().get("via")))), Cell.figure(result, "safepoint"));
             }
         }
         return table;
@@ -87,6 +155,10 @@ public final class RunReport {
             case "int1" -> "1 int";
             case "int4" -> "4 ints";
             case "int10" -> "10 ints";
+            case "mix" -> "2 longs, 2 doubles";
+            case "struct" -> "struct by value";
+            case "array16" -> "array of 16 ints";
+            case "array1024" -> "array of 1024 ints";
             default -> target;
         };
     }
@@ -95,8 +167,7 @@ public final class RunReport {
     private Table javaPeers() {
         Table table = new Table("", "ns/pair", "vs ReentrantLock");
         Optional<Result> reentrant = reentrantLock();
-        for (String peer :
-                List.of(Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED, Locks.MUTEX_FFM, Locks.MUTEX_JNI)) {
+        for (String peer : Locks.javaPeers()) {
             results.find("pair", Map.of("side", "java", "lock", peer)).ifPresent(result -> table.row(
                     Cell.words(name(peer)),
                     Cell.figure(result, TIME),
@@ -129,7 +200,7 @@ public final class RunReport {
             List<Result> own = new ArrayList<>();
             for (Column column : columns) {
                 Optional<Result> found =
-                        results.find("pair", JmhPoint.pairParams(backend, column.layout, column.place));
+                        results.find("pair", Locks.panalockParams(backend, column.layout, column.place));
                 found.ifPresent(own::add);
                 cells.add(found.map(r -> Cell.figure(r, TIME)).orElse(Cell.EMPTY));
             }
@@ -205,7 +276,7 @@ public final class RunReport {
     /** The lock's own parameters: what is left without those of the point. */
     private static Map<String, Object> lockOf(Result result) {
         Map<String, Object> lock = new LinkedHashMap<>(result.params());
-        lock.keySet().removeAll(Set.of("threads", "inside_ns", "outside_ns", "mode"));
+        lock.keySet().removeAll(Set.of("threads", "inside_ns", "outside_ns", "mode", "pinned"));
         return lock;
     }
 
@@ -250,6 +321,44 @@ public final class RunReport {
         return table;
     }
 
+    private Table sharing(Section section, long threads) {
+        Table table = new Table("", "slowest", "mean", "fastest", "Jain index", "in a row", "switches/s");
+        for (Result result : results.all()) {
+            if (result.matches("contended", section.params())
+                    && number(result, "threads") == threads
+                    && result.metrics().keySet().containsAll(SHARING)) {
+                List<Cell> cells = new ArrayList<>(List.of(Cell.words(lockName(lockOf(result)))));
+                SHARING.forEach(metric -> cells.add(Cell.figure(result, metric)));
+                table.row(cells);
+            }
+        }
+        return table;
+    }
+
+    private Set<Map<String, Object>> latencyPoints() {
+        Set<Map<String, Object>> points = new LinkedHashSet<>();
+        for (Result result : results.all()) {
+            if (result.matches("contended", Map.of("mode", "latency"))) {
+                Map<String, Object> point = new LinkedHashMap<>(result.params());
+                point.keySet().retainAll(Set.of("threads", "inside_ns", "outside_ns", "mode"));
+                points.add(point);
+            }
+        }
+        return points;
+    }
+
+    private Table latency(Map<String, Object> point) {
+        Table table = new Table("", "median", "1 in 10 over", "1 in 100 over", "1 in 1000 over", "longest");
+        for (Result result : results.all()) {
+            if (result.matches("contended", point)) {
+                List<Cell> cells = new ArrayList<>(List.of(Cell.words(lockName(lockOf(result)))));
+                LATENCY.forEach(metric -> cells.add(Cell.figure(result, metric)));
+                table.row(cells);
+            }
+        }
+        return table;
+    }
+
     private static String lockName(Map<String, Object> lock) {
         if (lock.get("side").equals("c")) {
             return "C " + cName(String.valueOf(lock.get("lock")));
@@ -257,13 +366,17 @@ public final class RunReport {
         Object backend = lock.get("backend");
         return backend == null
                 ? name(String.valueOf(lock.get("lock")))
-                : name(backend.toString()) + " " + String.valueOf(lock.get("layout")).toUpperCase(Locale.ROOT);
+                : name(backend.toString()) + " " + String.valueOf(lock.get("layout")).toUpperCase(Locale.ROOT)
+                        + ("arena".equals(lock.get("place")) ? ", arena" : "")
+                        + ("spin".equals(lock.get("policy")) ? ", SPIN" : "");
     }
 
     private static String cName(String lock) {
         return switch (lock) {
             case "pthread-mutex" -> "pthread_mutex";
             case "pthread-spin" -> "pthread_spin";
+            case "pthread-adaptive" -> "pthread_mutex, adaptive";
+            case "ck-fas", "ck-ticket", "ck-mcs" -> "Concurrency Kit " + lock.substring("ck-".length());
             case "bare" -> "bare compare-and-swap + store";
             default -> {
                 String[] parts = lock.split("-", 2);

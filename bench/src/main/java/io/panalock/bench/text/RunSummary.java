@@ -68,23 +68,23 @@ public final class RunSummary {
     }
 
     private void pairs() {
-        Optional<Metric> hybrid = results.metric("pair", JmhPoint.pairParams("hybrid", "wide", "pool"), "time");
+        Optional<Metric> hybrid = results.metric("pair", Locks.panalockParams("hybrid", "wide", "pool"), "time");
         if (hybrid.isEmpty()) {
             return;
         }
+        String subject = "One uncontended lock and unlock in Java ";
         List<Metric> calls = new ArrayList<>();
-        JmhPoint.WAYS.forEach(way -> call(way).ifPresent(calls::add));
+        JmhPoint.JDK_WAYS.forEach(way -> call(way).ifPresent(calls::add));
         calls.stream().min((a, b) -> Double.compare(a.value(), b.value())).ifPresent(cheapest -> {
             String so = about(hybrid.get(), cheapest)
                     ? "."
                     : hybrid.get().value() < cheapest.value()
                             ? ", so it pays to take locks in Java and to wait in C."
                             : ", so taking locks in Java does not pay by itself.";
-            sentences.add("One uncontended lock and unlock in Java "
-                    + costs(hybrid.get(), cheapest, "the cheapest call to C") + so);
+            sentences.add(subject + costs(hybrid.get(), cheapest, "the cheapest call to C") + so);
         });
         results.metric("pair", Map.of("side", "java", "lock", Locks.REENTRANT_LOCK), "time")
-                .ifPresent(reentrant -> sentences.add("It " + costs(hybrid.get(), reentrant, "a ReentrantLock") + "."));
+                .ifPresent(reentrant -> sentences.add((calls.isEmpty() ? subject : "It ") + costs(hybrid.get(), reentrant, "a ReentrantLock") + "."));
     }
 
     private void contended() {

@@ -14,7 +14,8 @@ class ContendedTest {
     private static final long WINDOW_NS = 20_000_000;
     private static final List<String> IDS = List.of("hybrid-wide-pool", "hybrid-word-arena", "ffm-word-pool",
             "ffm_critical-wide-pool", "jni-byte-pool", "pure-wide-pool", "hybrid-word-pool-spin", Locks.REENTRANT_LOCK,
-            Locks.SYNCHRONIZED, Locks.MUTEX_FFM, Locks.MUTEX_JNI, "c-word", "c-byte", "c-wide", "c-word-exported",
+            Locks.REENTRANT_LOCK_FAIR, Locks.STAMPED_LOCK, Locks.SYNCHRONIZED, Locks.MUTEX_FFM, Locks.MUTEX_JNI,
+            Locks.ADAPTIVE_FFM, Locks.SPIN_FFM, "c-word", "c-byte", "c-wide", "c-word-exported",
             "c-wide-spin", "c-pthread-mutex", "c-pthread-spin");
 
     @Test
@@ -22,9 +23,11 @@ class ContendedTest {
         for (String id : IDS) {
             Outcome o = Locks.open(id).contend(new ContendedPoint(3, 50, 50, Mode.THROUGHPUT), WARM_NS, WINDOW_NS);
             assertThat(o.counts()).as(id).hasSize(3);
-            assertThat(o.total()).as(id).isPositive().isLessThanOrEqualTo(o.all());
+            // On a busy machine nobody may get to run in so short a window.
+            assertThat(o.all()).as(id).isPositive();
+            assertThat(o.total()).as(id).isBetween(0L, o.all());
             assertThat(o.windowNs()).as(id).isGreaterThanOrEqualTo(WINDOW_NS);
-            assertThat(o.jain()).as(id).isBetween(1.0 / 3 - 1e-9, 1.0 + 1e-9);
+            assertThat(o.jain()).as(id).isBetween(o.total() == 0 ? 0 : 1.0 / 3 - 1e-9, 1.0 + 1e-9);
             assertThat(o.handovers()).as(id).isBetween(1L, o.all());
             assertThat(o.latencies()).as(id).isEmpty();
             assertThat(o.longestNs()).as(id).isZero();
@@ -90,6 +93,32 @@ class ContendedTest {
         Worker worker = new Worker(control, 1, 0, 0, false);
         broken.loop().throughput(worker);
         assertThat(broken.loop().protectedCount()).isEqualTo(worker.all());
+    }
+
+    @Test
+    void pinnedPointsSaySo() {
+        ContendedPoint pinned = new ContendedPoint(2, 0, 0, Mode.THROUGHPUT, true);
+        assertThat(pinned.params()).containsEntry("pinned", "yes");
+        assertThat(new ContendedPoint(2, 0, 0, Mode.THROUGHPUT).params()).doesNotContainKey("pinned");
+        for (String id : List.of(Locks.REENTRANT_LOCK, "c-wide")) {
+            assertThat(Locks.open(id).contend(pinned, WARM_NS, WINDOW_NS).all()).as(id).isPositive();
+        }
+    }
+
+    /** A lock of a library that is there is measured; one that is not says so. */
+    @Test
+    void locksOfAbsentLibrariesAreKnownButNotMeasured() {
+        assertThat(Locks.inC()).contains("c-wide", "c-bare").noneMatch(Locks.notBuilt()::contains);
+        for (String id : Locks.notBuilt()) {
+            assertThatThrownBy(() -> Locks.open(id).contend(new ContendedPoint(2, 0, 0, Mode.THROUGHPUT), 1, 1))
+                    .hasMessageContaining("not built");
+        }
+        for (String id : Locks.inC()) {
+            if (Locks.forSeveralThreads(id)) {
+                Outcome o = Locks.open(id).contend(new ContendedPoint(2, 0, 0, Mode.THROUGHPUT), WARM_NS, WINDOW_NS);
+                assertThat(o.all()).as(id).isPositive();
+            }
+        }
     }
 
     @Test

@@ -21,7 +21,7 @@ class RunReportTest {
         double argument = 0;
         for (String target : JmhPoint.TARGETS) {
             for (int way = 0; way < calls.length; way++) {
-                time(results, "call", JmhPoint.callParams(target, JmhPoint.WAYS.get(way)), calls[way] + argument, spread);
+                time(results, "call", JmhPoint.callParams(target, JmhPoint.JDK_WAYS.get(way)), calls[way] + argument, spread);
             }
             argument += 0.31;
         }
@@ -29,13 +29,13 @@ class RunReportTest {
         for (String backend : Locks.BACKENDS) {
             for (String layout : List.of("wide", "word", "byte")) {
                 for (String place : Locks.PLACES) {
-                    time(results, "pair", JmhPoint.pairParams(backend, layout, place), hybrid + more, spread);
+                    time(results, "pair", Locks.panalockParams(backend, layout, place), hybrid + more, spread);
                     more += 0.17;
                 }
             }
         }
-        for (JmhPoint peer : JmhPoint.peerPairs()) {
-            time(results, "pair", peer.params(), reentrant + more, spread);
+        for (String peer : Locks.javaPeers()) {
+            time(results, "pair", Map.of("side", "java", "lock", peer), reentrant + more, spread);
             more += 0.17;
         }
         time(results, "pair", Map.of("side", "java", "lock", Locks.REENTRANT_LOCK), reentrant, spread);
@@ -54,9 +54,30 @@ class RunReportTest {
                 params.put("inside_ns", 100);
                 params.put("outside_ns", 0);
                 params.put("mode", "throughput");
-                results.put(new Result("contended", params, Map.of("throughput", new Metric(rate, "Mops/s", spread))));
-                rate += 7;
+                Map<String, Metric> metrics = new LinkedHashMap<>();
+                metrics.put("throughput", new Metric(rate, "Mops/s", spread));
+                for (String metric :
+                        List.of("thread_min", "thread_mean", "thread_max", "jain", "in_a_row", "switches")) {
+                    metrics.put(metric, new Metric(rate += 0.01, "1", spread));
+                }
+                results.put(new Result("contended", params, metrics));
+                Map<String, Object> timed = new LinkedHashMap<>(params);
+                timed.put("mode", "latency");
+                Map<String, Metric> percentiles = new LinkedHashMap<>();
+                for (String metric : List.of("p50", "p90", "p99", "p99_9", "max")) {
+                    percentiles.put(metric, new Metric(rate += 0.01, "µs", spread));
+                }
+                results.put(new Result("contended", timed, percentiles));
+                rate = Math.floor(rate) + 7;
             }
+        }
+        double beside = 20;
+        for (String via : JmhPoint.JDK_WAYS) {
+            for (String collector : List.of("idle", "busy")) {
+                time(results, "call-gc", Map.of("target", "blank", "via", via, "collector", collector), beside++, spread);
+            }
+            results.put(new Result("call-safepoint", Map.of("via", via, "wait_ms", 20),
+                    Map.of("safepoint", new Metric(beside++, "ms", spread))));
         }
         return results;
     }
@@ -111,7 +132,7 @@ class RunReportTest {
     @Test
     void columnsAreAligned() {
         String text = new RunReport(results(4.7, 4.5, 3.5, 2.6, 5.0, 0.1)).toString();
-        List<String> rows = text.lines().filter(l -> l.startsWith("blank, ")).toList();
+        List<String> rows = text.lines().filter(l -> l.startsWith("blank, ")).limit(3).toList();
         assertThat(rows).hasSize(3);
         assertThat(rows.stream().map(String::length).distinct()).hasSize(1);
     }

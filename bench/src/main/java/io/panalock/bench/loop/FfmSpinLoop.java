@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.loop;
+
+import io.panalock.bench.contend.Control;
+import io.panalock.bench.contend.Worker;
+import io.panalock.bench.peer.FfmCalls;
+import java.lang.foreign.MemorySegment;
+
+/** pthread_spin from Java through FFM. */
+public final class FfmSpinLoop extends Loop {
+    private final MemorySegment lock = FfmCalls.newSpinLock();
+
+    /** @param arguments none */
+    public FfmSpinLoop(String... arguments) {}
+
+    @Override
+    public void pairs(int pairs) {
+        final MemorySegment lock = this.lock;
+        for (int i = 0; i < pairs; i++) {
+            FfmCalls.spinLock(lock);
+            FfmCalls.spinUnlock(lock);
+        }
+    }
+
+    @Override
+    public void throughput(Worker worker) {
+        final Section section = this.section;
+        final MemorySegment lock = this.lock;
+        final Control control = worker.control();
+        final long id = worker.id();
+        final int inside = worker.insideSteps();
+        final int outside = worker.outsideSteps();
+        long n = 0;
+        long atOpen = 0;
+        long x = id;
+        int seen = Control.WARM;
+        for (; ; ) {
+            int now = control.phase();
+            if (now != seen) {
+                if (seen != Control.MEASURE) {
+                    atOpen = n;
+                }
+                if (now == Control.STOP) {
+                    break;
+                }
+                seen = now;
+            }
+            FfmCalls.spinLock(lock);
+            try {
+                section.enter(id);
+                x = Work.steps(x, inside);
+            } finally {
+                FfmCalls.spinUnlock(lock);
+            }
+            x = Work.steps(x, outside);
+            n++;
+        }
+        worker.finish(n, n - atOpen, x);
+    }
+
+    @Override
+    public void latency(Worker worker) {
+        final Section section = this.section;
+        final MemorySegment lock = this.lock;
+        final Control control = worker.control();
+        final long id = worker.id();
+        final int inside = worker.insideSteps();
+        final int outside = worker.outsideSteps();
+        long n = 0;
+        long counted = 0;
+        long x = id;
+        while (control.phase() != Control.STOP) {
+            long from = System.nanoTime();
+            long waited;
+            FfmCalls.spinLock(lock);
+            waited = System.nanoTime() - from;
+            try {
+                section.enter(id);
+                x = Work.steps(x, inside);
+            } finally {
+                FfmCalls.spinUnlock(lock);
+            }
+            n++;
+            if (control.phase() != Control.WARM) {
+                worker.record(waited);
+                counted++;
+            }
+            x = Work.steps(x, outside);
+        }
+        worker.finish(n, counted, x);
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.loop;
+
+import io.panalock.bench.contend.Control;
+import io.panalock.bench.contend.Worker;
+import java.util.concurrent.locks.StampedLock;
+
+/** StampedLock, as a plain lock: write locks only. */
+public final class StampedLockLoop extends Loop {
+    private final StampedLock lock = new StampedLock();
+
+    /** @param arguments none */
+    public StampedLockLoop(String... arguments) {}
+
+    @Override
+    public void pairs(int pairs) {
+        final StampedLock lock = this.lock;
+        for (int i = 0; i < pairs; i++) {
+            long stamp = lock.writeLock();
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    @Override
+    public void throughput(Worker worker) {
+        final Section section = this.section;
+        final StampedLock lock = this.lock;
+        final Control control = worker.control();
+        final long id = worker.id();
+        final int inside = worker.insideSteps();
+        final int outside = worker.outsideSteps();
+        long n = 0;
+        long atOpen = 0;
+        long x = id;
+        int seen = Control.WARM;
+        for (; ; ) {
+            int now = control.phase();
+            if (now != seen) {
+                if (seen != Control.MEASURE) {
+                    atOpen = n;
+                }
+                if (now == Control.STOP) {
+                    break;
+                }
+                seen = now;
+            }
+            long stamp = lock.writeLock();
+            try {
+                section.enter(id);
+                x = Work.steps(x, inside);
+            } finally {
+                lock.unlockWrite(stamp);
+            }
+            x = Work.steps(x, outside);
+            n++;
+        }
+        worker.finish(n, n - atOpen, x);
+    }
+
+    @Override
+    public void latency(Worker worker) {
+        final Section section = this.section;
+        final StampedLock lock = this.lock;
+        final Control control = worker.control();
+        final long id = worker.id();
+        final int inside = worker.insideSteps();
+        final int outside = worker.outsideSteps();
+        long n = 0;
+        long counted = 0;
+        long x = id;
+        while (control.phase() != Control.STOP) {
+            long from = System.nanoTime();
+            long waited;
+            long stamp = lock.writeLock();
+            waited = System.nanoTime() - from;
+            try {
+                section.enter(id);
+                x = Work.steps(x, inside);
+            } finally {
+                lock.unlockWrite(stamp);
+            }
+            n++;
+            if (control.phase() != Control.WARM) {
+                worker.record(waited);
+                counted++;
+            }
+            x = Work.steps(x, outside);
+        }
+        worker.finish(n, counted, x);
+    }
+}
