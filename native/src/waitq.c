@@ -6,7 +6,27 @@
 
 static bool bad(pl_thread *self, pl_waitq *queue)
 {
-	return !self || !queue || (uintptr_t)queue % _Alignof(pl_waitq);
+	return !self || !queue || (uintptr_t)queue % _Alignof(pl_waitq) ||
+	       (pl_load_rlx(&queue->lock) & ~PL_WAITQ_CONTENDED) > pl_thread_domain(self)->slots;
+}
+
+/* True if the ends of the line are no nodes: memory that was never initialised, or of another domain. Needs the lock. */
+static bool damaged(const pl_line_guard *guard)
+{
+	uint32_t head = guard->line->head, tail = guard->line->tail;
+	return !head != !tail || (head && (!pl_node_at(guard->domain, head) || !pl_node_at(guard->domain, tail)));
+}
+
+static int join(pl_thread *self, pl_waitq *queue, uint32_t number)
+{
+	pl_line_guard guard;
+	pl_line_lock(&guard, self, queue);
+	bool no_line = damaged(&guard);
+	if (!no_line)
+		pl_line_insert(&guard, number);
+	pl_line_unlock(&guard);
+	pl_fence(); /* W1: full fence, the insertion before the caller's look at its condition; pairs with W2 */
+	return no_line ? -EINVAL : 0;
 }
 
 static bool bad_place(pl_thread *self, int place)
@@ -33,12 +53,10 @@ int pl_waitq_enter(pl_thread *self, pl_waitq *queue, uint32_t flags)
 	node->kind = flags & PL_WAITQ_EXCLUSIVE ? PL_NODE_EXCLUSIVE : 0;
 	node->key = 0;
 	node->arrival = pl_os_now();
-	pl_line_guard guard;
-	pl_line_lock(&guard, self, queue);
-	pl_line_insert(&guard, pl_node_number(self, (uint32_t)level));
-	pl_line_unlock(&guard);
-	pl_fence(); /* W1: full fence, the insertion before the caller's look at its condition; pairs with W2 */
-	return level;
+	int err = join(self, queue, pl_node_number(self, (uint32_t)level));
+	if (err)
+		pl_context_leave(self, (uint32_t)level);
+	return err ? err : level;
 }
 
 /* True once if an interruption was pending. */
@@ -63,14 +81,8 @@ int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t timeout_
 			pl_store_rlx(&node->state, PL_NODE_IDLE);
 			return 0;
 		}
-		if (state == PL_NODE_IDLE) { /* chosen before: join again, then let the caller look at its condition */
-			pl_line_guard guard;
-			pl_line_lock(&guard, self, queue);
-			pl_line_insert(&guard, number);
-			pl_line_unlock(&guard);
-			pl_fence(); /* W1 */
-			return 0;
-		}
+		if (state == PL_NODE_IDLE) /* chosen before: join again, then let the caller look at its condition */
+			return join(self, queue, number);
 		if (state == PL_NODE_SLEEPING)
 			return -ETIMEDOUT;
 		pl_cas_ar(&node->state, state, PL_NODE_SLEEPING); /* S6: woken for another reason: look again; fails if chosen */
@@ -85,6 +97,10 @@ static int wake(pl_thread *self, pl_waitq *queue, int exclusive)
 	int chosen = 0, n = 0;
 	pl_line_guard guard;
 	pl_line_lock(&guard, self, queue);
+	if (damaged(&guard)) {
+		pl_line_unlock(&guard);
+		return -EINVAL;
+	}
 	for (uint32_t i = queue->head, next; i; i = next) {
 		pl_node *node = pl_node_at(domain, i);
 		next = node->next;

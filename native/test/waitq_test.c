@@ -548,6 +548,33 @@ static void bad_arguments_are_refused(void **state)
 	assert_int_equal(pl_domain_close(d), 0);
 }
 
+static void queue_that_was_never_initialised_is_refused(void **state)
+{
+	(void)state;
+	pl_domain *d = new_domain(3);
+	pl_thread *self = pl_self_in(d);
+	uint32_t beyond = 3 * PL_NESTING + 1;
+	const pl_waitq damaged[] = {
+		{.head = UINT32_MAX, .tail = UINT32_MAX},
+		{.head = beyond, .tail = beyond},
+		{.head = 5},
+		{.tail = 5},
+		{.head = 5, .tail = beyond},
+		{.lock = 0x7fffffff},
+		{.lock = UINT32_MAX, .head = UINT32_MAX, .tail = UINT32_MAX},
+		{.lock = 4},
+	};
+	for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+		pl_waitq queue = damaged[i];
+		assert_int_equal(QUIETLY(pl_waitq_enter(self, &queue, 0)), -EINVAL);
+		assert_int_equal(self->depth, 0);
+		if (queue.head || queue.lock)
+			assert_int_equal(QUIETLY(pl_waitq_wake(self, &queue, 1)), -EINVAL);
+		assert_memory_equal(&queue, &damaged[i], sizeof queue);
+	}
+	assert_int_equal(pl_domain_close(d), 0);
+}
+
 static void four_places_at_once_and_no_fifth(void **state)
 {
 	(void)state;
@@ -606,6 +633,7 @@ int main(int argc, char **argv)
 		TEST(no_wake_up_is_lost_among_waiters_that_time_out_and_are_interrupted),
 		TEST(processes_wake_each_other),
 		TEST(bad_arguments_are_refused),
+		TEST(queue_that_was_never_initialised_is_refused),
 		TEST(four_places_at_once_and_no_fifth),
 	};
 	return cmocka_run_group_tests_name("waitq", tests, NULL, NULL);
