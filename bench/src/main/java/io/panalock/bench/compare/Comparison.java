@@ -33,6 +33,9 @@ public final class Comparison {
     /** Relative; what two quiet runs of one build differ by however often each repeats. */
     static final double RUN_TO_RUN = 0.02;
 
+    /** Relative; at least, of a figure that was measured once: one interruption may have made it what it is. */
+    static final double MEASURED_ONCE = 0.10;
+
     static final double FIGURE_NOISES = 5;
     static final double GROUP_NOISES = 2.5;
 
@@ -221,10 +224,10 @@ public final class Comparison {
         }
         Optional<Double> shift =
                 peers.isEmpty() ? Optional.empty() : Optional.of(median(peers.stream().map(Matched::raw).toList()));
+        double wider = scatter(members, shift.orElse(0.0));
         double shiftNoise = peers.isEmpty()
                 ? 0
-                : MEDIAN_ERROR * median(peers.stream().map(m -> noise(m, 1)).toList()) / Math.sqrt(peers.size());
-        double wider = scatter(members, shift.orElse(0.0));
+                : MEDIAN_ERROR * median(peers.stream().map(m -> noise(m, wider)).toList()) / Math.sqrt(peers.size());
         List<Line> lines = new ArrayList<>();
         Map<String, List<Line>> byOwner = new LinkedHashMap<>();
         for (Matched m : members) {
@@ -243,19 +246,21 @@ public final class Comparison {
     }
 
     private static double noise(Matched m, double wider) {
-        return Math.hypot(RUN_TO_RUN, Double.isNaN(m.spread) ? RUN_TO_RUN : wider * m.spread);
+        double noise = wider * atLeast(m);
+        return Double.isNaN(m.spread) ? Math.max(noise, MEASURED_ONCE) : noise;
+    }
+
+    private static double atLeast(Matched m) {
+        return Double.isNaN(m.spread) ? RUN_TO_RUN : Math.hypot(RUN_TO_RUN, m.spread);
     }
 
     /** By what factor the changes scatter more than their spreads say; at least 1. */
     private static double scatter(List<Matched> members, double shift) {
         List<Double> inNoises = members.stream()
-                .filter(m -> m.comparable() && m.spread > 0)
-                .map(m -> (m.raw - shift) / Math.hypot(RUN_TO_RUN, m.spread))
+                .filter(Matched::comparable)
+                .map(m -> (m.raw - shift) / atLeast(m))
                 .toList();
-        if (inNoises.size() < ENOUGH_TO_SCATTER) {
-            return 1;
-        }
-        return Math.max(1, MAD_TO_SIGMA * deviation(inNoises));
+        return inNoises.size() < ENOUGH_TO_SCATTER ? 1 : Math.max(1, MAD_TO_SIGMA * deviation(inNoises));
     }
 
     /** The median distance from the median. */
@@ -315,6 +320,19 @@ public final class Comparison {
 
     public boolean emulated() {
         return emulated;
+    }
+
+    /** Warnings about how the figures came about. */
+    public List<String> busy() {
+        List<String> busy = new ArrayList<>();
+        for (Results results : List.of(old, now)) {
+            Map<String, Object> machine = results.machine();
+            if (Machine.busy(machine)) {
+                busy.add("The " + (results == old ? "old" : "new") + " figures come from a busy machine: the load was "
+                        + machine.get("load") + " on " + machine.get("cpus") + " CPUs. Do not rely on them.");
+            }
+        }
+        return busy;
     }
 
     public double threshold() {

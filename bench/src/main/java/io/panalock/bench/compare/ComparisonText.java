@@ -57,6 +57,7 @@ public final class ComparisonText {
         long same = comparison.lines().stream().filter(l -> l.verdict() == Verdict.WITHIN_NOISE).count();
         lines.add(better + " better, " + worse + " worse, " + same + " within noise"
                 + (comparison.unmatched() == 0 ? "" : "; " + comparison.unmatched() + " points are in one file only"));
+        lines.addAll(comparison.busy());
         if (comparison.emulated()) {
             lines.add("An emulated machine: times and rates are not judged.");
         }

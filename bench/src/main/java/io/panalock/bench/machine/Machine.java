@@ -81,6 +81,16 @@ public final class Machine {
         return Boolean.TRUE.equals(machine.get("emulated"));
     }
 
+    /** True when other programs wanted more than half of the CPUs as the run began. */
+    public static boolean busy(Map<String, Object> machine) {
+        try {
+            return machine.get("cpus") instanceof Number cpus
+                    && Double.parseDouble(String.valueOf(machine.get("load"))) > cpus.doubleValue() / 2;
+        } catch (NumberFormatException e) {
+            return false; // unknown
+        }
+    }
+
     /** User-mode qemu shows the host's CPU; qemu's "max" CPU has no implementer. */
     static boolean looksEmulated(String cpuinfo, String arch) {
         String implementer = field(cpuinfo, "CPU implementer");

@@ -152,7 +152,7 @@ final class Findings {
     }
 
     static String times(double ratio) {
-        return ratio < 0.1 ? Cell.number(ratio).equals("0.00") ? "<0.01" : Cell.formatRatio(ratio) : Cell.number(ratio);
+        return Cell.number(ratio);
     }
 
     private String at(List<String> places) {

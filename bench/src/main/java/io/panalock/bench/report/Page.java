@@ -4,6 +4,7 @@ package io.panalock.bench.report;
 import static io.panalock.bench.report.Html.el;
 
 import io.panalock.bench.compare.Quantity;
+import io.panalock.bench.machine.Machine;
 import io.panalock.bench.report.Figure.Form;
 import io.panalock.bench.report.Figure.Panel;
 import io.panalock.bench.report.Figure.Point;
@@ -127,8 +128,8 @@ public final class Page {
         if (Boolean.FALSE.equals(machine.results().run().get("complete"))) {
             warnings.add("The run was stopped before it was complete.");
         }
-        if (m.get("cpus") instanceof Number cpus && machine.load().orElse(0) > cpus.doubleValue() / 2) {
-            warnings.add("Other programs were running: the load was " + m.get("load") + " on " + cpus + " CPUs.");
+        if (Machine.busy(m)) {
+            warnings.add("Other programs were running: the load was " + m.get("load") + " on " + m.get("cpus") + " CPUs.");
         }
         if (m.get("cpu_quota") != null) {
             warnings.add("The CPU time was limited by a quota: " + m.get("cpu_quota") + ".");

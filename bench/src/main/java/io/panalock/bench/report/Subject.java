@@ -7,7 +7,6 @@ import io.panalock.bench.result.Metric;
 import io.panalock.bench.result.Results;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -72,13 +71,5 @@ record Subject(String tag, String name, Results results, String published, Noise
 
     Optional<Metric> floor(Floor floor) {
         return emulated() ? Optional.empty() : results.metric("floor", Map.of("what", floor.what), "time");
-    }
-
-    OptionalDouble load() {
-        try {
-            return OptionalDouble.of(Double.parseDouble(String.valueOf(results.machine().get("load"))));
-        } catch (NumberFormatException e) {
-            return OptionalDouble.empty();
-        }
     }
 }

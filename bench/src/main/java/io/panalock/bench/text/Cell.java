@@ -3,6 +3,8 @@ package io.panalock.bench.text;
 
 import io.panalock.bench.result.Metric;
 import io.panalock.bench.result.Result;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.util.List;
 import java.util.Locale;
 
@@ -59,6 +61,9 @@ public record Cell(String text, List<Source> sources) {
     /** As many digits as can matter. */
     public static String number(double value) {
         double size = Math.abs(value);
+        if (size > 0 && size < 0.1) {
+            return new BigDecimal(value).round(new MathContext(2)).toPlainString();
+        }
         return String.format(Locale.ROOT, size < 10 ? "%.2f" : size < 100 ? "%.1f" : "%.0f", value);
     }
 }
