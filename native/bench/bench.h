@@ -131,6 +131,9 @@ PLB_API int plb_membarrier(void);
 /** What a spinning thread executes: "pause", "isb", ... */
 PLB_API const char *plb_relax_name(void);
 
+/** How it waits for a word to change: the same, or "wfe", "wfet". */
+PLB_API const char *plb_wait_name(void);
+
 /** Bytes of a lock: layout as in panalock/qspinlock.h. 0 for an unknown layout. */
 PLB_API uint32_t plb_lock_bytes(uint32_t layout);
 

@@ -20,6 +20,7 @@ int plb_membarrier(void)
 }
 
 const char *plb_relax_name(void) { return pl_relax_method(); }
+const char *plb_wait_name(void) { return pl_wait_method(); }
 
 uint32_t plb_lock_bytes(uint32_t layout)
 {

@@ -39,7 +39,9 @@ public final class Machine {
         machine.put("online", orUnknown(read(root.resolve("sys/devices/system/cpu/online"))));
         machine.put("affinity", orUnknown(field(read(root.resolve("proc/self/status")), "Cpus_allowed_list")));
         machine.put("virtual", words(field(cpuinfo, "flags")).contains("hypervisor"));
-        machine.put("emulated", Boolean.getBoolean("panalock.emulated") || looksEmulated(cpuinfo, arch));
+        machine.put("emulated", Boolean.getBoolean("panalock.emulated")
+                || read(root.resolve("proc/self/comm")).startsWith("qemu-")
+                || looksEmulated(cpuinfo, arch));
         machine.put("caches", caches(root));
         machine.put("kernel", orUnknown(read(root.resolve("proc/sys/kernel/osrelease"))));
         machine.put("load", orUnknown(read(root.resolve("proc/loadavg"))).split(" ")[0]);
@@ -67,6 +69,7 @@ public final class Machine {
         }
         int commands = CPeers.membarrier();
         machine.put("relax", CPeers.relaxName());
+        machine.put("wait", CPeers.waitName());
         machine.put("membarrier_private_expedited", commands >= 0 && (commands & PRIVATE_EXPEDITED) != 0);
         machine.put("membarrier_global_expedited", commands >= 0 && (commands & GLOBAL_EXPEDITED) != 0);
         machine.put("library", BenchLibrary.panalockOrigin());

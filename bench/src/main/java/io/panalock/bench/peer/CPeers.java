@@ -46,6 +46,7 @@ public final class CPeers {
     private static final MethodHandle FLOORS = BenchLibrary.handle("plb_floors", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS));
     private static final MethodHandle MEMBARRIER = BenchLibrary.handle("plb_membarrier", FunctionDescriptor.of(JAVA_INT));
     private static final MethodHandle RELAX_NAME = BenchLibrary.handle("plb_relax_name", FunctionDescriptor.of(ADDRESS));
+    private static final MethodHandle WAIT_NAME = BenchLibrary.handle("plb_wait_name", FunctionDescriptor.of(ADDRESS));
     private static final MethodHandle LOCK_BYTES = BenchLibrary.handle("plb_lock_bytes", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle DOMAIN_BYTES = BenchLibrary.handle("plb_domain_bytes", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
 
@@ -202,6 +203,14 @@ public final class CPeers {
     public static String relaxName() {
         try {
             return ((MemorySegment) RELAX_NAME.invokeExact()).reinterpret(16).getString(0);
+        } catch (Throwable e) {
+            throw BenchLibrary.rethrow(e);
+        }
+    }
+
+    public static String waitName() {
+        try {
+            return ((MemorySegment) WAIT_NAME.invokeExact()).reinterpret(16).getString(0);
         } catch (Throwable e) {
             throw BenchLibrary.rethrow(e);
         }

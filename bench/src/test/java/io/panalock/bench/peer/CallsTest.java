@@ -160,6 +160,7 @@ class CallsTest {
         assertThat(CPeers.lockBytes(9)).isZero();
         assertThat(CPeers.domainBytes(1024)).isPositive();
         assertThat(CPeers.relaxName()).isNotEmpty();
+        assertThat(CPeers.waitName()).isNotEmpty();
         assertThat(CPeers.lockNames()).doesNotHaveDuplicates().contains("pthread_mutex");
         assertThat(CPeers.pingPong(0, 0, 1)).isEmpty();
     }
