@@ -21,9 +21,13 @@ class ContendedTest {
     @Test
     void throughputCountsPerThreadAndNeverMoreThanThereWere() {
         for (String id : IDS) {
-            Outcome o = Locks.open(id).contend(new ContendedPoint(3, 50, 50, Mode.THROUGHPUT), WARM_NS, WINDOW_NS);
+            ContendedPoint point = new ContendedPoint(3, 50, 50, Mode.THROUGHPUT);
+            Outcome o = Locks.open(id).contend(point, WARM_NS, WINDOW_NS);
+            // On a busy machine nobody may get to run in so short a window, least of all with a spinlock.
+            for (int i = 0; o.all() == 0 && i < 50; i++) {
+                o = Locks.open(id).contend(point, WARM_NS, WINDOW_NS);
+            }
             assertThat(o.counts()).as(id).hasSize(3);
-            // On a busy machine nobody may get to run in so short a window.
             assertThat(o.all()).as(id).isPositive();
             assertThat(o.total()).as(id).isBetween(0L, o.all());
             assertThat(o.windowNs()).as(id).isGreaterThanOrEqualTo(WINDOW_NS);
