@@ -45,6 +45,7 @@ public record Claim(String id, String sentence, Quantity subject, Quantity peer,
         }
         return switch (subject.metric()) {
             case "bytes" -> "B";
+            case "worst", "median" -> "%";
             case "allocated" -> subject.point() instanceof Point.Allocation ? "B/pair" : "B/acquisition";
             default -> "";
         };

@@ -128,6 +128,7 @@ public final class ClaimRunner {
             case Point.Contended p -> contendedRounds;
             case Point.Allocation p -> contendedRounds;
             case Point.Size p -> 1;
+            case Point.TwoRuns p -> 1;
         };
     }
 
@@ -146,6 +147,7 @@ public final class ClaimRunner {
             }
             case Point.Allocation p -> params.put("allocation", p.lock());
             case Point.Size p -> params.put("size", p.what());
+            case Point.TwoRuns p -> params.put("runs", 2);
         }
         return params;
     }
@@ -155,6 +157,7 @@ public final class ClaimRunner {
             case "time" -> "ns/pair";
             case "throughput" -> "Mops/s";
             case "longest" -> "ms";
+            case "worst", "median" -> "%";
             case "allocated", "bytes" -> "B";
             default -> "1";
         };

@@ -12,6 +12,7 @@ public final class Claims {
     public static Map<String, List<Claim>> groups() {
         Map<String, List<Claim>> groups = new LinkedHashMap<>();
         groups.put("bridge", BridgeClaims.all());
+        groups.put("measure", MeasureClaims.all());
         return groups;
     }
 }

@@ -43,6 +43,17 @@ public sealed interface Point {
     }
 
     /**
+     * Two runs in a row: {@code worst} and {@code median} difference of a ratio, per cent; whether {@code compare}
+     * {@code missed} a planted slowdown or raised {@code alarms}.
+     */
+    record TwoRuns() implements Point {
+        @Override
+        public String batch() {
+            return "two runs in a row";
+        }
+    }
+
+    /**
      * One metric of a point.
      *
      * @param point what is measured

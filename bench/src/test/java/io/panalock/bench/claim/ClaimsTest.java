@@ -133,6 +133,7 @@ class ClaimsTest {
                         case Point.Contended p -> p.lock();
                         case Point.Allocation p -> p.lock();
                         case Point.Size p -> Locks.REENTRANT_LOCK;
+                        case Point.TwoRuns p -> Locks.REENTRANT_LOCK;
                     })
                     .distinct()
                     .forEach(id -> assertThat(Locks.open(id).id()).isEqualTo(id));

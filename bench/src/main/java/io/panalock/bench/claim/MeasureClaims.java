@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.bench.claim;
+
+import io.panalock.bench.claim.Claim.Need;
+import io.panalock.bench.claim.Point.Quantity;
+import java.util.List;
+
+/** Group {@code measure}: what the benchmark program says of itself. */
+final class MeasureClaims {
+    private static final double WORST = 10;
+    private static final double MEDIAN = 3;
+
+    private MeasureClaims() {}
+
+    static List<Claim> all() {
+        return List.of(
+                claim("repeat-worst", "worst", WORST,
+                        "two runs in a row: each ratio to its in-run peer differs by at most 10 %, or by what the spread says"),
+                claim("repeat-median", "median", MEDIAN, "two runs in a row: half of the ratios differ by at most 3 %"),
+                claim("compare-finds", "missed", 0, "compare finds one backend 15 % slower in the second of two runs"),
+                claim("compare-silent", "alarms", 0, "compare raises no alarm over two runs of the same build"));
+    }
+
+    private static Claim claim(String id, String metric, double most, String sentence) {
+        return new Claim(id, sentence, new Quantity(new Point.TwoRuns(), metric), null, Bound.atMost(most), Need.TWO_CPUS, true);
+    }
+}
