@@ -9,6 +9,7 @@
   const BARS_UP_TO = 12;   // a bar starts at zero; where the largest is so many times the median, dots on a log axis
   const TEN_RATHER_THAN_TWO = 500;
   const NARROW = 430;
+  const LABEL = 80;        // px that a figure beside its bar may take
   let animate = true;
 
   const css = name => getComputedStyle(root).getPropertyValue(name).trim();
@@ -201,7 +202,7 @@
         color: hue(series),
         data: own.map(p => [...p[scale].map(v => v / range.unit), keys.indexOf(figure.keys[p.k]), p.k]),
         encode: { x: 0, y: 2, tooltip: [0] },
-        renderItem: (params, api) => bar(labels[params.dataIndex], series, s, api, slots, mostSlots, log),
+        renderItem: (params, api) => bar(labels[params.dataIndex], series, s, params.coordSys, api, slots, mostSlots, log),
       })),
     });
     option.tooltip.formatter = item => {
@@ -211,7 +212,7 @@
     return option;
   }
 
-  function bar(label, series, s, api, slots, mostSlots, log) {
+  function bar(label, series, s, area, api, slots, mostSlots, log) {
     const value = api.value(0);
     const spread = api.value(1);
     const row = api.value(2);
@@ -236,19 +237,20 @@
     let end = x;
     if (spread > 0) {
       const [from] = api.coord([log ? low([value, spread]) : Math.max(0, value - spread), row]);
-      const [to] = api.coord([value + spread, row]);
-      end = Math.max(x, to);
+      const right = area.x + area.width;
+      const to = Math.min(right, api.coord([value + spread, row])[0]);
+      end = to > right - LABEL ? x : to;
       const cap = Math.min(4, thick * 0.25);
       const style = { stroke: css('--ink'), lineWidth: 1, opacity: 0.75 };
-      [[from, y, to, y], [from, y - cap, from, y + cap], [to, y - cap, to, y + cap]].forEach(([x1, y1, x2, y2]) =>
-        children.push({ type: 'line', shape: { x1, y1, x2, y2 }, style }));
+      children.push(...[[from, y, to, y], [from, y - cap, from, y + cap], [to, y - cap, to, y + cap]].map(([x1, y1, x2, y2]) =>
+        ({ type: 'line', shape: { x1, y1, x2, y2 }, style })));
     }
     children.push({
       type: 'text',
       x: end + (log ? 9 : 6),
       y,
       style: {
-        text: label, verticalAlign: 'middle', fill: css('--ink'),
+        text: label, verticalAlign: 'middle', fill: css('--ink'), stroke: css('--paper'), lineWidth: 3,
         font: '12px ' + css('--font'),
       },
     });
