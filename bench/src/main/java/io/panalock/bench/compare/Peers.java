@@ -8,6 +8,8 @@ import java.util.Set;
 /** Tells ours from what stands beside it in the same run only to be compared with. */
 public final class Peers {
     private static final Set<String> LOCKS = Set.of("reentrantlock", "stampedlock", "synchronized", "bare");
+    private static final Set<String> OTHER_CALLS =
+            Set.of("java", "nothing", "jni", "jni_copy", "jna_direct", "jna_interface", "jnr");
     private static final String[] PREFIXES = {"reentrantlock-", "pthread-", "ck-"};
 
     private Peers() {}
@@ -16,7 +18,7 @@ public final class Peers {
     public static boolean isPeer(Result result) {
         return switch (result.experiment()) {
             case "floor" -> true;
-            case "call" -> "jni".equals(result.params().get("via")) || "java".equals(result.params().get("via"));
+            case "call", "call-gc", "call-safepoint" -> OTHER_CALLS.contains(String.valueOf(result.params().get("via")));
             case "claim-point" -> result.params().entrySet().stream()
                     .anyMatch(e -> Set.of("pair", "contended", "allocation").contains(e.getKey())
                             && isPeerLock(String.valueOf(e.getValue())));

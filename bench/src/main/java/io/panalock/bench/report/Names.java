@@ -16,6 +16,7 @@ final class Names {
             Map.entry("ffm", "FFM"),
             Map.entry("critical", "FFM critical"),
             Map.entry("ffm_critical", "FFM critical"),
+            Map.entry("jni_copy", "JNI, copy"),
             Map.entry("nonconst", "FFM, handle not constant"),
             Map.entry("jna", "JNA"),
             Map.entry("jna_direct", "JNA direct"),
@@ -33,12 +34,23 @@ final class Names {
             Map.entry("pthread-mutex", "pthread_mutex"),
             Map.entry("pthread-adaptive", "pthread_mutex, adaptive"),
             Map.entry("pthread-spin", "pthread_spin"),
+            Map.entry("pthread-adaptive-ffm", "pthread_mutex adaptive, FFM"),
+            Map.entry("pthread-spin-ffm", "pthread_spin, FFM"),
+            Map.entry("ck-fas", "Concurrency Kit fas"),
+            Map.entry("ck-ticket", "Concurrency Kit ticket"),
+            Map.entry("ck-mcs", "Concurrency Kit mcs"),
             Map.entry("pthread-mutex-ffm", "pthread_mutex, FFM"),
             Map.entry("pthread-mutex-jni", "pthread_mutex, JNI"),
             Map.entry("bare", "bare compare-and-swap"),
             Map.entry("int1", "1 int"),
             Map.entry("int4", "4 ints"),
             Map.entry("int10", "10 ints"),
+            Map.entry("mix", "2 longs, 2 doubles"),
+            Map.entry("struct", "struct by value"),
+            Map.entry("array16", "array of 16 ints"),
+            Map.entry("array1024", "array of 1024 ints"),
+            Map.entry("call-gc", "calls beside a garbage collector"),
+            Map.entry("call-safepoint", "safepoints while a call waits"),
             Map.entry("cache-line", "a cache line from one CPU to the other"),
             Map.entry("atomic", "one atomic operation"),
             Map.entry("clock", "reading the clock"),
@@ -46,17 +58,19 @@ final class Names {
             Map.entry("inside_ns", "ns inside"),
             Map.entry("outside_ns", "ns outside"));
 
-    private static final Map<String, String> METRICS = Map.of(
-            "time", "Time",
-            "throughput", "Throughput",
-            "jain", "Fairness",
-            "in_a_row", "Acquisitions in a row by one thread",
-            "thread_min", "Slowest thread",
-            "thread_mean", "Average thread",
-            "thread_max", "Fastest thread",
-            "allocated", "Java heap allocated",
-            "max", "Longest",
-            "min", "Shortest");
+    private static final Map<String, String> METRICS = Map.ofEntries(
+            Map.entry("time", "Time"),
+            Map.entry("throughput", "Throughput"),
+            Map.entry("jain", "Fairness"),
+            Map.entry("in_a_row", "Acquisitions in a row by one thread"),
+            Map.entry("thread_min", "Slowest thread"),
+            Map.entry("thread_mean", "Average thread"),
+            Map.entry("thread_max", "Fastest thread"),
+            Map.entry("switches", "Context switches"),
+            Map.entry("safepoint", "Time to safepoint"),
+            Map.entry("allocated", "Java heap allocated"),
+            Map.entry("max", "Longest"),
+            Map.entry("min", "Shortest"));
 
     private static final Pattern PERCENTILE = Pattern.compile("p(\\d{1,2})[._]?(\\d*)");
     private static final Set<String> OURS_IN_C = Set.of("word", "byte", "wide");
