@@ -226,7 +226,8 @@ final class Findings {
                 ? ""
                 : (placesByLeader.size() + byPlace.size() > 2 ? "; sometimes within the noise of it: " : "; within the noise of it: ")
                         + (close.size() > 3 ? close.size() + " others" : String.join(", ", close));
-        return Optional.of(leaders + near);
+        boolean once = byPlace.values().stream().flatMap(row -> row.values().stream()).anyMatch(p -> p.noise().isEmpty());
+        return Optional.of(leaders + near + (once ? "; some were measured once, so nothing is sure" : ""));
     }
 
     /** The leader's own figures, when it leads everywhere. */

@@ -39,6 +39,9 @@ public final class Page {
     private static final double NOISY = 0.10;
     private static final int MAX_FACTS = 12;
 
+    /** Charts with more lines take the whole width. */
+    private static final int FEW_SERIES = 8;
+
     /** Experiments with a place of their own on the page, or none. */
     private static final Set<String> NOT_DRAWN = Set.of("claim", "claim-point");
 
@@ -241,7 +244,8 @@ public final class Page {
             if (figure.form() == Form.TABLE || allZero(figure)) {
                 more.add(html);
                 anyMore = true;
-            } else if (figure.panels().size() == 1 && figure.form() != Form.BARS && all.size() > 1) {
+            } else if (figure.panels().size() == 1 && figure.form() != Form.BARS && all.size() > 1
+                    && figure.series().size() <= FEW_SERIES) {
                 if (halves == null) {
                     halves = el("div").cls("halves");
                     section.add(halves);
@@ -465,6 +469,8 @@ public final class Page {
         map.put("form", figure.form().name().toLowerCase(Locale.ROOT));
         map.put("title", figure.title());
         map.put("unit", figure.unit().equals("1") ? "" : figure.unit());
+        // A thousandth of a byte is nothing; a log axis would make it something.
+        map.put("linear", figure.quantity().kind() == Quantity.Kind.BYTES);
         map.put("xName", figure.xName());
         map.put("keys", figure.keys());
         List<Object> series = new ArrayList<>();

@@ -50,7 +50,7 @@
     const values = all.map(([v]) => v).sort((a, b) => a - b);
     return {
       unit: 1,
-      positive: values.length > 0 && values[0] > 0,
+      positive: !figure.linear && values.length > 0 && values[0] > 0,
       most: values[values.length - 1],
       median: values[values.length >> 1],
       low: Math.min(...all.map(low)),
