@@ -10,6 +10,8 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -25,6 +27,9 @@ public final class CProgram {
     private static final String EXTRACT_PROPERTY = "panalock.extract.dir";
     private static final String NAME = "panalock-bench-c";
     private static final int ACCESS_DENIED = 13;
+
+    /** Words to put in front of the program: an emulator that the kernel does not start by itself. */
+    private static final String LAUNCHER = "PANALOCK_LAUNCHER";
 
     private static CProgram running;
 
@@ -106,7 +111,13 @@ public final class CProgram {
 
     static Process launch(Path program) throws IOException {
         try {
-            ProcessBuilder builder = new ProcessBuilder(program.toString(), "serve");
+            List<String> command = new ArrayList<>();
+            String launcher = System.getenv(LAUNCHER);
+            if (launcher != null && !launcher.isBlank()) {
+                command.addAll(List.of(launcher.strip().split(" +")));
+            }
+            command.addAll(List.of(program.toString(), "serve"));
+            ProcessBuilder builder = new ProcessBuilder(command);
             builder.environment().remove("LD_LIBRARY_PATH"); // the library beside it, not another one
             return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
         } catch (IOException e) {
