@@ -11,7 +11,6 @@ import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 import picocli.CommandLine.Command;
@@ -31,7 +30,7 @@ import picocli.CommandLine.Spec;
             "A claim is judged by the median; where the bound lies within the spread it is measured again, up to three"
                     + " times. Exit code 1 if one falls short."
         })
-final class ClaimsCommand implements Callable<Integer> {
+public final class ClaimsCommand implements SubCommand {
     @Mixin
     private Output output;
 

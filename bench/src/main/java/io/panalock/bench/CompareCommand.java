@@ -8,7 +8,6 @@ import io.panalock.bench.result.ResultsJson;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -29,7 +28,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:no regression", "1:worse by more than the threshold and by more than the noise", "2:wrong usage"
         })
-final class CompareCommand implements Callable<Integer> {
+public final class CompareCommand implements SubCommand {
     @Spec
     private CommandSpec spec;
 

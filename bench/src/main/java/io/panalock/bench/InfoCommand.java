@@ -7,7 +7,6 @@ import io.panalock.bench.result.ResultsJson;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -18,7 +17,7 @@ import picocli.CommandLine.Spec;
         name = "info",
         mixinStandardHelpOptions = true,
         description = "Shows what the machine is: CPU, caches, kernel, JDK, relax instruction, membarrier, library.")
-final class InfoCommand implements Callable<Integer> {
+public final class InfoCommand implements SubCommand {
     @Mixin
     private Output output;
 

@@ -3,19 +3,13 @@ package io.panalock.bench;
 
 import io.panalock.bench.contend.ContendedPoint.Mode;
 import io.panalock.bench.contend.Locks;
+import io.panalock.bench.result.Results;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.Callable;
+import java.util.Locale;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code locks}. */
 @Command(
@@ -25,24 +19,16 @@ import picocli.CommandLine.Spec;
             "Locks, ours and others', in Java and in C: an uncontended pair, contended throughput, and latency in a run of"
                     + " its own.",
             "Without options: all backends, layouts WORD and WIDE, all peers, 1 to 64 threads, nothing inside and outside;"
-                    + " about 10 minutes."
+                    + " about 10 minutes. --quick:"
+                    + " threads 2 and 16, one round, windows of 100 ms."
         })
-final class LocksCommand implements Callable<Integer> {
+public final class LocksCommand extends Experiment {
     private static final List<String> PARTS = List.of("pairs", "throughput", "latency");
     private static final int MOST_THREADS = 1024;
     private static final int MOST_NS = 10_000_000;
     private static final int MOST_MS = 600_000;
     private static final int MOST_ROUNDS = 100;
     private static final int WARM_MS = 15;
-
-    @Mixin
-    private Output output;
-
-    @Mixin
-    private Cpus cpus;
-
-    @Spec
-    private CommandSpec spec;
 
     private List<Integer> threads = List.of(1, 2, 4, 8, 16, 32, 64);
     private int insideNs;
@@ -56,62 +42,59 @@ final class LocksCommand implements Callable<Integer> {
     private List<String> policies = List.of("spin_then_park");
     private List<String> ids;
 
-    @Option(names = "--quick", description = "Threads 2 and 16, one round, windows of 100 ms.")
-    private boolean quick;
-
     @Option(names = "--threads", paramLabel = "LIST", description = "Numbers of threads (default: 1,2,4,8,16,32,64).")
     void setThreads(String list) {
-        threads = Choice.numbers(spec.commandLine(), "--threads", list, 1, MOST_THREADS);
+        threads = numbers("--threads", list, 1, MOST_THREADS);
     }
 
     @Option(names = "--inside", paramLabel = "NS", description = "Work while holding the lock, in ns (default: 0).")
     void setInside(String ns) {
-        insideNs = Choice.number(spec.commandLine(), "--inside", ns, 0, MOST_NS);
+        insideNs = number("--inside", ns, 0, MOST_NS);
     }
 
     @Option(names = "--outside", paramLabel = "NS", description = "Work between two acquisitions, in ns (default: 0).")
     void setOutside(String ns) {
-        outsideNs = Choice.number(spec.commandLine(), "--outside", ns, 0, MOST_NS);
+        outsideNs = number("--outside", ns, 0, MOST_NS);
     }
 
     @Option(names = "--window", paramLabel = "MS", description = "Length of a contended measurement (default: 200).")
     void setWindow(String ms) {
-        windowMs = Choice.number(spec.commandLine(), "--window", ms, 1, MOST_MS);
+        windowMs = number("--window", ms, 1, MOST_MS);
     }
 
     @Option(names = "--rounds", paramLabel = "N", description = "How often everything is measured (default: 3).")
     void setRounds(String number) {
-        rounds = Choice.number(spec.commandLine(), "--rounds", number, 1, MOST_ROUNDS);
+        rounds = number("--rounds", number, 1, MOST_ROUNDS);
     }
 
     @Option(names = "--part", paramLabel = "LIST", description = "Only these, of pairs, throughput, latency.")
     void setParts(String list) {
-        parts = Choice.words(spec.commandLine(), "--part", list, PARTS);
+        parts = words("--part", list, PARTS);
     }
 
     @Option(names = "--backend", paramLabel = "LIST", description = "Of hybrid, ffm, ffm_critical, jni, pure (default: all).")
     void setBackends(String list) {
-        backends = Choice.words(spec.commandLine(), "--backend", list, Locks.BACKENDS);
+        backends = words("--backend", list, Locks.BACKENDS);
     }
 
     @Option(names = "--layout", paramLabel = "LIST", description = "Of word, byte, wide (default: wide,word).")
     void setLayouts(String list) {
-        layouts = Choice.words(spec.commandLine(), "--layout", list, Locks.LAYOUTS);
+        layouts = words("--layout", list, Locks.LAYOUTS);
     }
 
     @Option(names = "--place", paramLabel = "LIST", description = "Of pool, arena (default: pool).")
     void setPlaces(String list) {
-        places = Choice.words(spec.commandLine(), "--place", list, Locks.PLACES);
+        places = words("--place", list, Locks.PLACES);
     }
 
     @Option(names = "--policy", paramLabel = "LIST", description = "Of spin_then_park, spin (default: spin_then_park).")
     void setPolicies(String list) {
-        policies = Choice.words(spec.commandLine(), "--policy", list, Locks.POLICIES);
+        policies = words("--policy", list, Locks.POLICIES);
     }
 
     @Option(names = "--lock", paramLabel = "LIST", description = "Only these locks, by id; --list shows the ids.")
     void setLocks(String list) {
-        ids = Choice.words(spec.commandLine(), "--lock", list, known());
+        ids = words("--lock", list, known());
     }
 
     @Option(names = "--list", description = "Only list the ids of all locks.")
@@ -151,48 +134,51 @@ final class LocksCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        PrintStream out = System.out;
         if (list) {
-            known().forEach(out::println);
-            notBuilt(out);
+            known().forEach(System.out::println);
+            System.out.print(notBuilt());
             return Main.FINE;
         }
-        List<String> chosen = chosen();
-        List<String> forSeveral = chosen.stream().filter(Locks::forSeveralThreads).toList();
-        if (forSeveral.isEmpty() && !parts.contains("pairs")) {
-            throw new ParameterException(spec.commandLine(), "--lock: " + chosen + " is for one thread only; use --part pairs");
-        }
-        List<RunPlan.Section> section = List.of(new RunPlan.Section(insideNs, outsideNs));
-        List<Integer> counts = quick ? List.of(2, 16) : threads;
-        int times = quick ? 1 : rounds;
-        int window = quick ? 100 : windowMs;
-        Map<String, Object> run = new LinkedHashMap<>(Map.of("command", "locks", "quick", quick));
-        cpus.apply(run);
-        try (Session session = new Session(run, output.json(), System.err)) {
-            Measurements measurements = new Measurements(session.results(), out);
-            measurements.floors();
-            if (parts.contains("pairs")) {
-                measurements.pairs(chosen, times);
-            }
-            for (Mode mode : Mode.values()) {
-                if (parts.contains(mode.name().toLowerCase(java.util.Locale.ROOT))) {
-                    measurements.contended(
-                            forSeveral, RunPlan.points(counts, section, mode, cpus.pin()), times, WARM_MS, window);
-                }
-            }
-            session.finish();
-            Ending.print(session, out);
-            if (ids == null) {
-                notBuilt(out);
-            }
-        }
-        return Main.FINE;
+        return super.call();
     }
 
-    private static void notBuilt(PrintStream out) {
-        if (!Locks.notBuilt().isEmpty()) {
-            out.println("not built: " + String.join(", ", Locks.notBuilt())
-                    + " (Concurrency Kit: install libck-dev, then make clean build)");
+    @Override
+    protected void check() {
+        if (forSeveral().isEmpty() && !parts.contains("pairs")) {
+            throw wrong("--lock: " + chosen() + " is for one thread only; use --part pairs");
         }
+    }
+
+    private List<String> forSeveral() {
+        return chosen().stream().filter(Locks::forSeveralThreads).toList();
+    }
+
+    @Override
+    protected void measure(Run run) {
+        List<RunPlan.Section> section = List.of(new RunPlan.Section(insideNs, outsideNs));
+        List<Integer> counts = run.quick() ? List.of(2, 16) : threads;
+        int times = run.quick() ? 1 : rounds;
+        int window = run.quick() ? 100 : windowMs;
+        Measurements measurements = new Measurements(run);
+        if (parts.contains("pairs")) {
+            measurements.pairs(chosen(), times);
+        }
+        for (Mode mode : Mode.values()) {
+            if (parts.contains(mode.name().toLowerCase(Locale.ROOT))) {
+                measurements.contended(forSeveral(), RunPlan.points(counts, section, mode, run.pin()), times, WARM_MS, window);
+            }
+        }
+    }
+
+    @Override
+    protected String text(Results results) {
+        return super.text(results) + (ids == null ? notBuilt() : "");
+    }
+
+    private static String notBuilt() {
+        return Locks.notBuilt().isEmpty()
+                ? ""
+                : "not built: " + String.join(", ", Locks.notBuilt())
+                        + " (Concurrency Kit: install libck-dev, then make clean build)" + System.lineSeparator();
     }
 }

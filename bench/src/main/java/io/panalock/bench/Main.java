@@ -2,6 +2,7 @@
 package io.panalock.bench;
 
 import java.io.PrintWriter;
+import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -15,10 +16,6 @@ import picocli.CommandLine.UnmatchedArgumentException;
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
         description = "Measures Panalock's locks, and what a call from Java to C costs, on this machine.",
-        subcommands = {
-            InfoCommand.class, CallsCommand.class, LocksCommand.class, RunCommand.class, ClaimsCommand.class,
-            ReportCommand.class, CompareCommand.class
-        },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {"0:fine", "1:a bound fell short, or a measurement failed", "2:wrong usage"})
 public final class Main implements Runnable {
@@ -35,8 +32,9 @@ public final class Main implements Runnable {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new Main())
-                .setCaseInsensitiveEnumValuesAllowed(true)
+        CommandLine line = new CommandLine(new Main());
+        ServiceLoader.load(SubCommand.class).forEach(line::addSubcommand);
+        return line.setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::wrongUsage)
                 .setExecutionExceptionHandler(Main::failed);
     }

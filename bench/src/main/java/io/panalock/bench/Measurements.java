@@ -11,7 +11,6 @@ import io.panalock.bench.jmh.JmhPoint;
 import io.panalock.bench.jmh.JmhRun;
 import io.panalock.bench.peer.CPeers;
 import io.panalock.bench.result.Recorder;
-import io.panalock.bench.result.Results;
 import io.panalock.bench.result.Stats;
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -45,9 +44,9 @@ final class Measurements {
     private final PrintStream out;
     private final Recorder recorder;
 
-    Measurements(Results results, PrintStream out) {
-        this.out = out;
-        this.recorder = new Recorder(results);
+    Measurements(Experiment.Run run) {
+        this.out = run.out();
+        this.recorder = run.recorder();
     }
 
     void floors() {

@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -26,7 +25,7 @@ import picocli.CommandLine.Spec;
             "Writes one HTML page with charts, tables and what they say; it needs no network.",
             "Several files put several machines side by side."
         })
-final class ReportCommand implements Callable<Integer> {
+public final class ReportCommand implements SubCommand {
     @Spec
     private CommandSpec spec;
 

@@ -4,101 +4,114 @@ package io.panalock.bench.claim;
 import io.panalock.bench.contend.JavaLock;
 import io.panalock.bench.contend.Lock;
 import io.panalock.bench.contend.Locks;
-import io.panalock.bench.contend.Outcome;
-import io.panalock.bench.peer.CPeers;
 import io.panalock.bench.result.Stats;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
-/** Measures points: once each, in turns. */
-class Bench {
+/** How claims are measured: for how long, how often, in turns. */
+public class Bench {
     private static final int WINDOWS = 25;
-    private static final int PAIRS = 50_000;
-    private static final int DOMAIN_SLOTS = 1024;
-    /** Shorter windows mean that little time is wanted. */
-    private static final long BRIEF_NS = 1_000_000_000;
-    private static final double NS_PER_MS = 1e6;
 
+    private final boolean quick;
     private final long warmNs;
     private final long windowNs;
+    private final int windowedRepeats;
+    private final int repeats;
     private final Map<String, Lock> forPairs = new HashMap<>();
     private final Map<String, Lock> forContention = new HashMap<>();
 
-    Bench(long warmNs, long windowNs) {
+    Bench(boolean quick, long warmNs, long windowNs, int windowedRepeats, int repeats) {
+        this.quick = quick;
         this.warmNs = warmNs;
         this.windowNs = windowNs;
+        this.windowedRepeats = windowedRepeats;
+        this.repeats = repeats;
+    }
+
+    /** 2 s a point. */
+    static Bench full() {
+        return new Bench(false, 50_000_000, 2_000_000_000, 11, 3);
+    }
+
+    /** 0.2 s a point. */
+    static Bench brief() {
+        return new Bench(true, 15_000_000, 200_000_000, 5, 3);
+    }
+
+    /** True when a group must be through in 45 seconds. */
+    public boolean quick() {
+        return quick;
+    }
+
+    /** How long all threads of a point run before it is measured. */
+    public long warmNs() {
+        return warmNs;
+    }
+
+    /** How long a point is measured. */
+    public long windowNs() {
+        return windowNs;
+    }
+
+    /** How often a point is measured. */
+    public int repeats() {
+        return repeats;
+    }
+
+    /** The same for points whose repeats are medians of windows. */
+    public int windowedRepeats() {
+        return windowedRepeats;
+    }
+
+    /** A copy of the lock's loops that only runs uncontended. */
+    public Lock lockForPairs(String id) {
+        return forPairs.computeIfAbsent(id, i -> {
+            Lock lock = Locks.open(i);
+            lock.warmUp();
+            return lock;
+        });
+    }
+
+    /** A copy of the lock's loops that several threads run. */
+    public Lock lockForContention(String id) {
+        return forContention.computeIfAbsent(id, i -> {
+            Lock lock = Locks.open(i);
+            if (lock instanceof JavaLock java) {
+                java.warmUpContended();
+            } else {
+                lock.calibrate();
+            }
+            return lock;
+        });
     }
 
     /** One repeat of every point: its metrics, by name. All points belong to one batch. */
     Map<Point, Map<String, Double>> round(List<Point> points) {
         Map<Point, Map<String, Double>> metrics = new LinkedHashMap<>();
-        List<Point.Pair> pairs = new ArrayList<>();
+        List<Point.Windowed> windowed = new ArrayList<>();
         for (Point point : points) {
             switch (point) {
-                case Point.Pair pair -> pairs.add(pair);
-                case Point.Contended contended -> metrics.put(point, contended(contended));
-                case Point.Allocation allocation -> metrics.put(point, Map.of("allocated", allocated(allocation.lock())));
-                case Point.Size size -> metrics.put(point, Map.of("bytes", bytes(size.what())));
-                case Point.TwoRuns runs -> metrics.put(point, TwoRuns.measure(windowNs < BRIEF_NS));
+                case Point.Windowed each -> windowed.add(each);
+                case Point.Whole whole -> metrics.put(point, whole.measure(this));
             }
         }
-        pairs(pairs, metrics);
+        windows(windowed, metrics);
         return metrics;
     }
 
-    /** Windows of all locks in turns, so that whatever disturbs the machine hits all of them; each lock's median. */
-    private void pairs(List<Point.Pair> points, Map<Point, Map<String, Double>> metrics) {
+    /** Windows of all points in turns, so that whatever disturbs the machine hits all of them; each point's median. */
+    private void windows(List<Point.Windowed> points, Map<Point, Map<String, Double>> metrics) {
         double[][] windows = new double[points.size()][WINDOWS];
         for (int w = 0; w < WINDOWS; w++) {
             for (int i = 0; i < points.size(); i++) {
-                Lock lock = forPairs.computeIfAbsent(points.get(i).lock(), Bench::openWarm);
-                windows[i][w] = (double) lock.pairs(PAIRS) / PAIRS;
+                windows[i][w] = points.get(i).window(this);
             }
         }
         for (int i = 0; i < points.size(); i++) {
-            metrics.put(points.get(i), Map.of("time", Stats.median(windows[i])));
+            metrics.put(points.get(i), Map.of(Point.Windowed.TIME, Stats.median(windows[i])));
         }
-    }
-
-    private static Lock openWarm(String id) {
-        Lock lock = Locks.open(id);
-        lock.warmUp();
-        return lock;
-    }
-
-    private static Lock openWarmContended(String id) {
-        Lock lock = Locks.open(id);
-        if (lock instanceof JavaLock java) {
-            java.warmUpContended();
-        } else {
-            lock.calibrate();
-        }
-        return lock;
-    }
-
-    private Map<String, Double> contended(Point.Contended point) {
-        Lock lock = forContention.computeIfAbsent(point.lock(), Bench::openWarmContended);
-        Outcome outcome = lock.contend(point.point(), warmNs, windowNs);
-        if (point.point().latency()) {
-            return Map.of("longest", outcome.longestNs() / NS_PER_MS);
-        }
-        return Map.of("throughput", outcome.mops(), "jain", outcome.jain(), "allocated", outcome.allocatedPerAcquisition());
-    }
-
-    private double allocated(String id) {
-        JavaLock lock = (JavaLock) forPairs.computeIfAbsent(id, Bench::openWarm);
-        return (double) lock.allocatedByPairs(PAIRS) / PAIRS;
-    }
-
-    private static double bytes(String what) {
-        return switch (what) {
-            case "WORD", "BYTE", "WIDE" -> CPeers.lockBytes(Locks.LAYOUTS.indexOf(what.toLowerCase(Locale.ROOT)));
-            case "domain" -> CPeers.domainBytes(DOMAIN_SLOTS);
-            default -> throw new IllegalArgumentException(what);
-        };
     }
 }

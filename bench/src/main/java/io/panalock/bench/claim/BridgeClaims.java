@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** Group {@code bridge}: domains, the queued spinlock, and the ways to it from Java. */
-final class BridgeClaims {
+public final class BridgeClaims implements ClaimGroup {
     private static final String MUTEX = "c-pthread-mutex";
     private static final String REENTRANT = Locks.REENTRANT_LOCK;
     private static final int[] THREADS = {2, 4, 16, 64};
@@ -21,7 +21,7 @@ final class BridgeClaims {
 
     private final List<Claim> claims = new ArrayList<>();
 
-    private BridgeClaims() {
+    public BridgeClaims() {
         uncontendedC();
         uncontendedJava();
         contended();
@@ -29,8 +29,14 @@ final class BridgeClaims {
         allocations();
     }
 
-    static List<Claim> all() {
-        return List.copyOf(new BridgeClaims().claims);
+    @Override
+    public String name() {
+        return "bridge";
+    }
+
+    @Override
+    public List<Claim> claims() {
+        return List.copyOf(claims);
     }
 
     private void uncontendedC() {
@@ -70,8 +76,8 @@ final class BridgeClaims {
 
     private void pair(String id, String subject, String peer, Bound bound, String what) {
         boolean wide = subject.contains("wide");
-        claims.add(new Claim(id, "uncontended pair, " + what, new Quantity(new Point.Pair(subject), "time"),
-                new Quantity(new Point.Pair(peer), "time"), bound, wide ? Need.MEMBARRIER : Need.NOTHING, true));
+        claims.add(new Claim(id, "uncontended pair, " + what, new Quantity(new LockPoints.Pair(subject), "time"),
+                new Quantity(new LockPoints.Pair(peer), "time"), bound, wide ? Need.MEMBARRIER : Need.NOTHING, true));
     }
 
     /** Least throughput against the peer with 2, 4, 16 and 64 threads. */
@@ -102,16 +108,16 @@ final class BridgeClaims {
                 Need need = Need.MEMBARRIER_AND_TWO_CPUS;
                 boolean quick = (threads == 2 || threads == 16) && outside == 0;
                 ContendedPoint point = new ContendedPoint(threads, inside, outside, Mode.THROUGHPUT);
-                Quantity own = new Quantity(new Point.Contended(lock, point), "throughput");
+                Quantity own = new Quantity(new LockPoints.Contended(lock, point), "throughput");
                 claims.add(new Claim("rate-" + id, "throughput against " + peer + ", " + at, own,
-                        new Quantity(new Point.Contended(peer, point), "throughput"), Bound.atLeast(least.get(section)[i]),
+                        new Quantity(new LockPoints.Contended(peer, point), "throughput"), Bound.atLeast(least.get(section)[i]),
                         need, quick));
                 claims.add(new Claim("jain-" + id, "Jain index, " + at, new Quantity(own.point(), "jain"), null,
                         Bound.atLeast(0.85), need, quick));
                 ContendedPoint timed = new ContendedPoint(threads, inside, outside, Mode.LATENCY);
                 claims.add(new Claim("longest-" + id, "longest acquire against " + peer + ", " + at,
-                        new Quantity(new Point.Contended(lock, timed), "longest"),
-                        new Quantity(new Point.Contended(peer, timed), "longest"), Bound.atMost(2), need, quick));
+                        new Quantity(new LockPoints.Contended(lock, timed), "longest"),
+                        new Quantity(new LockPoints.Contended(peer, timed), "longest"), Bound.atMost(2), need, quick));
             }
         }
     }
@@ -124,7 +130,7 @@ final class BridgeClaims {
     }
 
     private void size(String id, String what, int limit, String sentence) {
-        claims.add(new Claim(id, sentence, new Quantity(new Point.Size(what), "bytes"), null, Bound.atMost(limit),
+        claims.add(new Claim(id, sentence, new Quantity(new LockPoints.Size(what), "bytes"), null, Bound.atMost(limit),
                 Need.NOTHING, true));
     }
 
@@ -133,13 +139,13 @@ final class BridgeClaims {
             for (String place : Locks.PLACES) {
                 String lock = Locks.panalock(backend, place.equals("pool") ? "wide" : "word", place);
                 claims.add(new Claim("objects-" + lock, "an uncontended pair allocates no Java object",
-                        new Quantity(new Point.Allocation(lock), "allocated"), null, Bound.atMost(NO_OBJECT), Need.NOTHING,
+                        new Quantity(new LockPoints.Allocation(lock), "allocated"), null, Bound.atMost(NO_OBJECT), Need.NOTHING,
                         true));
             }
         }
         ContendedPoint point = new ContendedPoint(4, 100, 500, Mode.THROUGHPUT);
         claims.add(new Claim("objects-contended", "contended acquisitions (4 threads, 100-500 ns) allocate no Java object",
-                new Quantity(new Point.Contended(Locks.panalock("hybrid", "wide", "pool"), point), "allocated"), null,
+                new Quantity(new LockPoints.Contended(Locks.panalock("hybrid", "wide", "pool"), point), "allocated"), null,
                 Bound.atMost(NO_OBJECT), Need.TWO_CPUS, false));
     }
 }

@@ -40,14 +40,6 @@ public record Claim(String id, String sentence, Quantity subject, Quantity peer,
 
     /** What the figure is counted in. */
     public String unit() {
-        if (peer != null) {
-            return "×";
-        }
-        return switch (subject.metric()) {
-            case "bytes" -> "B";
-            case "worst", "median" -> "%";
-            case "allocated" -> subject.point() instanceof Point.Allocation ? "B/pair" : "B/acquisition";
-            default -> "";
-        };
+        return peer != null ? "×" : subject.unit();
     }
 }

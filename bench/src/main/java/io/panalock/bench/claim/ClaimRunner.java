@@ -22,18 +22,13 @@ public final class ClaimRunner {
     private static final int RERUNS = 3;
 
     private final Bench bench;
-    private final int pairRounds;
-    private final int contendedRounds;
     private final Map<String, Object> machine;
     private final Recorder recorder;
     private final BooleanSupplier timeLeft;
     private final Map<Quantity, List<Double>> samples = new HashMap<>();
 
-    ClaimRunner(Bench bench, int pairRounds, int contendedRounds, Map<String, Object> machine, Recorder recorder,
-            BooleanSupplier timeLeft) {
+    ClaimRunner(Bench bench, Map<String, Object> machine, Recorder recorder, BooleanSupplier timeLeft) {
         this.bench = bench;
-        this.pairRounds = pairRounds;
-        this.contendedRounds = contendedRounds;
         this.machine = machine;
         this.recorder = recorder;
         this.timeLeft = timeLeft;
@@ -41,14 +36,13 @@ public final class ClaimRunner {
 
     /** The full check: 2 s a contended point. */
     public static ClaimRunner full(Map<String, Object> machine, Recorder recorder) {
-        return new ClaimRunner(new Bench(50_000_000, 2_000_000_000), 11, 3, machine, recorder, () -> true);
+        return new ClaimRunner(Bench.full(), machine, recorder, () -> true);
     }
 
     /** Points of 0.2 s; reruns end after 35 s. */
     public static ClaimRunner quick(Map<String, Object> machine, Recorder recorder) {
         long until = System.nanoTime() + 35_000_000_000L;
-        return new ClaimRunner(
-                new Bench(15_000_000, 200_000_000), 5, 3, machine, recorder, () -> System.nanoTime() < until);
+        return new ClaimRunner(Bench.brief(), machine, recorder, () -> System.nanoTime() < until);
     }
 
     /** Judges all claims, in their order. */
@@ -115,52 +109,16 @@ public final class ClaimRunner {
             }
         }
         List<Point> ordered = List.copyOf(points);
-        int rounds = rounds(ordered.getFirst());
+        int rounds = ordered.stream().mapToInt(point -> point.repeats(bench)).max().orElse(0);
         for (int round = 0; round < rounds; round++) {
             bench.round(round % 2 == 0 ? ordered : ordered.reversed()).forEach((point, metrics) -> metrics.forEach(
                     (metric, value) -> keep(new Quantity(point, metric), value)));
         }
     }
 
-    private int rounds(Point point) {
-        return switch (point) {
-            case Point.Pair p -> pairRounds;
-            case Point.Contended p -> contendedRounds;
-            case Point.Allocation p -> contendedRounds;
-            case Point.Size p -> 1;
-            case Point.TwoRuns p -> 1;
-        };
-    }
-
     private void keep(Quantity quantity, double value) {
         samples.computeIfAbsent(quantity, q -> new ArrayList<>()).add(value);
-        recorder.record("claim-point", params(quantity.point()), quantity.metric(), unit(quantity.metric()), value);
-    }
-
-    private static Map<String, Object> params(Point point) {
-        Map<String, Object> params = new LinkedHashMap<>();
-        switch (point) {
-            case Point.Pair p -> params.put("pair", p.lock());
-            case Point.Contended p -> {
-                params.put("contended", p.lock());
-                params.putAll(p.point().params());
-            }
-            case Point.Allocation p -> params.put("allocation", p.lock());
-            case Point.Size p -> params.put("size", p.what());
-            case Point.TwoRuns p -> params.put("runs", 2);
-        }
-        return params;
-    }
-
-    private static String unit(String metric) {
-        return switch (metric) {
-            case "time" -> "ns/pair";
-            case "throughput" -> "Mops/s";
-            case "longest" -> "ms";
-            case "worst", "median" -> "%";
-            case "allocated", "bytes" -> "B";
-            default -> "1";
-        };
+        recorder.record("claim-point", quantity.point().params(), quantity.metric(), quantity.unit(), value);
     }
 
     private Judgement judge(Claim claim) {

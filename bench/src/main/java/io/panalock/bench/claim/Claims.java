@@ -4,6 +4,7 @@ package io.panalock.bench.claim;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 
 /** All claims of the project, by group. A figure that is printed anywhere belongs here. */
 public final class Claims {
@@ -11,8 +12,11 @@ public final class Claims {
 
     public static Map<String, List<Claim>> groups() {
         Map<String, List<Claim>> groups = new LinkedHashMap<>();
-        groups.put("bridge", BridgeClaims.all());
-        groups.put("measure", MeasureClaims.all());
+        for (ClaimGroup group : ServiceLoader.load(ClaimGroup.class)) {
+            if (groups.put(group.name(), List.copyOf(group.claims())) != null) {
+                throw new IllegalStateException("two groups of claims are called " + group.name());
+            }
+        }
         return groups;
     }
 }

@@ -37,7 +37,7 @@ public record Judgement(Claim claim, Verdict verdict, Metric figure, int repeats
 
     /** One line for people. */
     public String line() {
-        String found = figure == null ? reason : Cell.format(figure) + " " + figure.unit();
+        String found = figure == null ? reason : Cell.format(figure) + (figure.unit().equals("1") ? "" : " " + figure.unit());
         return String.format("  %-11s  %-34s %-20s %-8s %s",
                 verdict == Verdict.CANNOT_BE_JUDGED ? "not judged" : verdict, claim.id(), found.strip(), claim.bound(),
                 claim.sentence());

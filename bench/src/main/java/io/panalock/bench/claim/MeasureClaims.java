@@ -6,13 +6,17 @@ import io.panalock.bench.claim.Point.Quantity;
 import java.util.List;
 
 /** Group {@code measure}: what the benchmark program says of itself. */
-final class MeasureClaims {
+public final class MeasureClaims implements ClaimGroup {
     private static final double WORST = 10;
     private static final double MEDIAN = 3;
 
-    private MeasureClaims() {}
+    @Override
+    public String name() {
+        return "measure";
+    }
 
-    static List<Claim> all() {
+    @Override
+    public List<Claim> claims() {
         return List.of(
                 claim("repeat-worst", "worst", WORST,
                         "two runs in a row: each ratio to its in-run peer differs by at most 10 %, or by what the spread says"),
@@ -22,6 +26,6 @@ final class MeasureClaims {
     }
 
     private static Claim claim(String id, String metric, double most, String sentence) {
-        return new Claim(id, sentence, new Quantity(new Point.TwoRuns(), metric), null, Bound.atMost(most), Need.TWO_CPUS, true);
+        return new Claim(id, sentence, new Quantity(new TwoRuns(), metric), null, Bound.atMost(most), Need.TWO_CPUS, true);
     }
 }

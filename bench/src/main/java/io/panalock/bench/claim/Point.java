@@ -1,55 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench.claim;
 
-import io.panalock.bench.contend.ContendedPoint;
+import java.util.Map;
 
-/** Something that can be measured; points of one batch are measured in turns. */
+/**
+ * Something that can be measured for a claim; a record, so that claims about the same thing share its measurements.
+ * Implement {@link Whole}, or {@link Windowed} for what takes nanoseconds.
+ */
 public sealed interface Point {
-    /** Points of the same batch are interleaved; both sides of a claim belong to one batch. */
+    /** Points of the same batch are measured in turns; both sides of a claim belong to one batch. */
     String batch();
 
-    /** Uncontended pairs of a lock: metric {@code time}, ns. */
-    record Pair(String lock) implements Point {
-        @Override
-        public String batch() {
-            return "uncontended pairs";
-        }
+    /** What identifies it in results, experiment {@code claim-point}. {@code peer: true} where it is not ours. */
+    Map<String, Object> params();
+
+    /** Of one of its metrics, as in docs/results.md. */
+    String unit(String metric);
+
+    /** How often it is measured before a claim is judged. */
+    default int repeats(Bench bench) {
+        return bench.repeats();
     }
 
-    /** A contended point of a lock: {@code throughput}, {@code jain}, {@code allocated}; or {@code longest}, ms. */
-    record Contended(String lock, ContendedPoint point) implements Point {
-        @Override
-        public String batch() {
-            return (lock.startsWith("c-") ? "C, " : "Java, ") + point.threads() + " threads, " + point.insideNs()
-                    + " ns inside, " + point.outsideNs() + " ns outside, "
-                    + point.mode().name().toLowerCase(java.util.Locale.ROOT);
-        }
+    /** Takes long enough to be measured at one go. */
+    non-sealed interface Whole extends Point {
+        /** One repeat: its metrics, by name. */
+        Map<String, Double> measure(Bench bench);
     }
 
-    /** Java objects that an uncontended pair allocates: metric {@code allocated}, bytes. */
-    record Allocation(String lock) implements Point {
-        @Override
-        public String batch() {
-            return "allocations";
-        }
-    }
+    /** A repeat is the median of many short windows, and all points of the batch take turns at windows. Metric {@code time}. */
+    non-sealed interface Windowed extends Point {
+        String TIME = "time";
 
-    /** A size in bytes that does not vary: metric {@code bytes}. */
-    record Size(String what) implements Point {
-        @Override
-        public String batch() {
-            return "sizes";
-        }
-    }
+        /** One window: nanoseconds an operation. */
+        double window(Bench bench);
 
-    /**
-     * Two runs in a row: {@code worst} and {@code median} difference of a ratio, per cent; whether {@code compare}
-     * {@code missed} a planted slowdown or raised {@code alarms}.
-     */
-    record TwoRuns() implements Point {
         @Override
-        public String batch() {
-            return "two runs in a row";
+        default int repeats(Bench bench) {
+            return bench.windowedRepeats();
         }
     }
 
@@ -59,5 +47,9 @@ public sealed interface Point {
      * @param point what is measured
      * @param metric which of its metrics
      */
-    record Quantity(Point point, String metric) {}
+    record Quantity(Point point, String metric) {
+        public String unit() {
+            return point.unit(metric);
+        }
+    }
 }

@@ -21,8 +21,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Two runs in a row of the same build, each in a JVM of its own: what differs, and what {@code compare} says to it. */
-final class TwoRuns {
+/**
+ * Two runs in a row of the same build, each in a JVM of its own: {@code worst} and {@code median} difference of a ratio to
+ * its peer; whether {@code compare} {@code missed} a planted slowdown or raised {@code alarms}.
+ */
+record TwoRuns() implements Point.Whole {
     /** What is planted: this backend, this much slower. */
     private static final String PLANTED_BACKEND = "hybrid";
 
@@ -31,12 +34,30 @@ final class TwoRuns {
     private static final List<String> HANDED_DOWN =
             List.of("panalock.library.path", "panalock.extract.dir", "java.library.path", "java.io.tmpdir");
 
-    private TwoRuns() {}
+    @Override
+    public String batch() {
+        return "two runs in a row";
+    }
 
-    /** {@code worst} and {@code median} in per cent; {@code missed} and {@code alarms} as numbers. */
-    static Map<String, Double> measure(boolean brief) {
-        Results first = run(brief);
-        Results second = run(brief);
+    @Override
+    public Map<String, Object> params() {
+        return Map.of("runs", 2);
+    }
+
+    @Override
+    public String unit(String metric) {
+        return metric.equals("worst") || metric.equals("median") ? "%" : "1";
+    }
+
+    @Override
+    public int repeats(Bench bench) {
+        return 1;
+    }
+
+    @Override
+    public Map<String, Double> measure(Bench bench) {
+        Results first = run(bench.quick());
+        Results second = run(bench.quick());
         double[] differences = differences(first, second);
         return Map.of(
                 "worst", Stats.max(differences),

@@ -16,7 +16,7 @@ public final class Peers {
 
     /** True when nothing in Panalock can make this figure better or worse. */
     public static boolean isPeer(Result result) {
-        return switch (result.experiment()) {
+        return Boolean.TRUE.equals(result.params().get("peer")) || switch (result.experiment()) {
             case "floor" -> true;
             case "call", "call-gc", "call-safepoint" -> OTHER_CALLS.contains(String.valueOf(result.params().get("via")));
             case "claim-point" -> result.params().entrySet().stream()

@@ -2,6 +2,7 @@
 package io.panalock.bench.contend;
 
 import java.io.File;
+import java.lang.reflect.InvocationTargetException;
 import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -18,8 +19,8 @@ import java.util.Arrays;
  * Panalock's internal package: it holds the native library, which a process has once, and calls whose targets are
  * constants.
  */
-final class IsolatingLoader extends URLClassLoader {
-    private static final String LOOPS = "io.panalock.bench.loop.";
+public final class IsolatingLoader extends URLClassLoader {
+    private static final String LOOPS = ".loop";
     private static final String PROGRAM = "io.panalock.bench.";
     private static final String PANALOCK = "io.panalock.";
     private static final String PANALOCK_SHARED = "io.panalock.internal.";
@@ -28,12 +29,38 @@ final class IsolatingLoader extends URLClassLoader {
         registerAsParallelCapable();
     }
 
-    IsolatingLoader(String name) {
+    private IsolatingLoader(String name) {
         super(name, classPath(), IsolatingLoader.class.getClassLoader());
     }
 
+    /**
+     * An object of a class in {@code io.panalock.bench.loop} or {@code io.panalock.bench.EXPERIMENT.loop}, with copies of
+     * its own of that package and of Panalock.
+     *
+     * @param id of what is measured, for messages
+     * @param type an interface outside of the package
+     * @param arguments for its constructor with {@code String...}
+     */
+    @SuppressWarnings("resource") // the copy lives as long as the object
+    public static <T> T open(String id, Class<T> type, String className, String... arguments) {
+        if (!isolated(className)) {
+            throw new IllegalArgumentException(className + " is not in a package named loop");
+        }
+        try {
+            return type.cast(new IsolatingLoader(id)
+                    .loadClass(className)
+                    .getConstructor(String[].class)
+                    .newInstance((Object) arguments));
+        } catch (InvocationTargetException e) {
+            throw new IllegalStateException(id + ": " + e.getCause(), e.getCause());
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(id + ": " + e, e);
+        }
+    }
+
     static boolean isolated(String className) {
-        return className.startsWith(LOOPS)
+        int end = className.lastIndexOf('.');
+        return (className.startsWith(PROGRAM) && className.substring(0, end).endsWith(LOOPS))
                 || (className.startsWith(PANALOCK)
                         && !className.startsWith(PROGRAM)
                         && !className.startsWith(PANALOCK_SHARED));

@@ -5,7 +5,6 @@ import com.sun.management.ThreadMXBean;
 import io.panalock.bench.peer.BenchLibrary;
 import io.panalock.bench.peer.CPeers;
 import java.lang.management.ManagementFactory;
-import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -44,21 +43,7 @@ public final class JavaLock implements Lock {
         all.put("side", "java");
         all.putAll(params);
         this.params = all;
-        this.loop = load(id, loopClass, arguments);
-    }
-
-    @SuppressWarnings("resource") // the copy lives as long as the lock
-    private static LockLoop load(String id, String loopClass, String[] arguments) {
-        try {
-            return (LockLoop) new IsolatingLoader(id)
-                    .loadClass("io.panalock.bench.loop." + loopClass)
-                    .getConstructor(String[].class)
-                    .newInstance((Object) arguments);
-        } catch (InvocationTargetException e) {
-            throw new IllegalStateException(id + ": " + e.getCause(), e.getCause());
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(id + ": " + e, e);
-        }
+        this.loop = IsolatingLoader.open(id, LockLoop.class, "io.panalock.bench.loop." + loopClass, arguments);
     }
 
     LockLoop loop() {

@@ -50,7 +50,8 @@ public final class BenchLibrary {
         return LOOKUP != null;
     }
 
-    static void require() {
+    /** @throws UnsatisfiedLinkError saying why it is not available */
+    public static void require() {
         if (!available()) {
             throw new UnsatisfiedLinkError("the C benchmarks are not available: " + WHY_NOT);
         }
@@ -77,7 +78,7 @@ public final class BenchLibrary {
     }
 
     /** A downcall to a function of libpanalock_bench, libpanalock or the C library. */
-    static MethodHandle handle(String name, FunctionDescriptor type, Linker.Option... options) {
+    public static MethodHandle handle(String name, FunctionDescriptor type, Linker.Option... options) {
         require();
         Optional<MemorySegment> found = LOOKUP.find(name).or(() -> LINKER.defaultLookup().find(name));
         return LINKER.downcallHandle(
@@ -85,7 +86,7 @@ public final class BenchLibrary {
     }
 
     /** For the catch block around {@code invokeExact}. */
-    static RuntimeException rethrow(Throwable e) {
+    public static RuntimeException rethrow(Throwable e) {
         if (e instanceof RuntimeException unchecked) {
             throw unchecked;
         }

@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntToDoubleFunction;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ClaimsTest {
@@ -29,14 +30,14 @@ class ClaimsTest {
         int rounds;
 
         Scripted() {
-            super(1, 1);
+            super(false, 1, 1, 5, 3);
         }
 
         @Override
         Map<Point, Map<String, Double>> round(List<Point> points) {
             Map<Point, Map<String, Double>> metrics = new LinkedHashMap<>();
             for (Point point : points) {
-                String lock = ((Point.Pair) point).lock();
+                String lock = ((LockPoints.Pair) point).lock();
                 metrics.put(point, Map.of("time", byLock.get(lock).applyAsDouble(rounds)));
             }
             rounds++;
@@ -45,13 +46,13 @@ class ClaimsTest {
     }
 
     private static Claim claim(String subject, Bound bound, Need need) {
-        return new Claim(subject, "a sentence", new Quantity(new Point.Pair(subject), "time"),
-                new Quantity(new Point.Pair("peer"), "time"), bound, need, true);
+        return new Claim(subject, "a sentence", new Quantity(new LockPoints.Pair(subject), "time"),
+                new Quantity(new LockPoints.Pair("peer"), "time"), bound, need, true);
     }
 
     private static List<Judgement> check(Scripted bench, Map<String, Object> machine, Claim... claims) {
         Recorder recorder = new Recorder(new Results(Map.of(), Map.of()));
-        ClaimRunner runner = new ClaimRunner(bench, 5, 3, machine, recorder, () -> true);
+        ClaimRunner runner = new ClaimRunner(bench, machine, recorder, () -> true);
         try (Progress progress = Progress.start(new PrintStream(PrintStream.nullOutputStream()), "test", 1)) {
             return runner.check(List.of(claims), progress);
         }
@@ -110,8 +111,8 @@ class ClaimsTest {
 
     @Test
     void bothSidesOfAClaimAreMeasuredInTurns() {
-        Quantity pair = new Quantity(new Point.Pair("a"), "time");
-        Quantity size = new Quantity(new Point.Size("WORD"), "bytes");
+        Quantity pair = new Quantity(new LockPoints.Pair("a"), "time");
+        Quantity size = new Quantity(new LockPoints.Size("WORD"), "bytes");
         assertThatThrownBy(() -> new Claim("x", "y", pair, size, Bound.atMost(1), Need.NOTHING, true))
                 .hasMessageContaining("in turns");
     }
@@ -128,12 +129,11 @@ class ClaimsTest {
                 }
             });
             quantities.stream()
-                    .map(q -> switch (q.point()) {
-                        case Point.Pair p -> p.lock();
-                        case Point.Contended p -> p.lock();
-                        case Point.Allocation p -> p.lock();
-                        case Point.Size p -> Locks.REENTRANT_LOCK;
-                        case Point.TwoRuns p -> Locks.REENTRANT_LOCK;
+                    .flatMap(q -> switch (q.point()) {
+                        case LockPoints.Pair p -> Stream.of(p.lock());
+                        case LockPoints.Contended p -> Stream.of(p.lock());
+                        case LockPoints.Allocation p -> Stream.of(p.lock());
+                        default -> Stream.of();
                     })
                     .distinct()
                     .forEach(id -> assertThat(Locks.open(id).id()).isEqualTo(id));
@@ -159,7 +159,7 @@ class ClaimsTest {
             }
         }
         assertThat(claims).filteredOn(c -> c.id().startsWith("longest")).allMatch(c ->
-                ((Point.Contended) c.subject().point()).point().mode() == ContendedPoint.Mode.LATENCY);
+                ((LockPoints.Contended) c.subject().point()).point().mode() == ContendedPoint.Mode.LATENCY);
     }
 
     @Test
