@@ -2,7 +2,6 @@
 package io.panalock;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -14,6 +13,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -108,10 +108,10 @@ class LibraryTest {
                 "-Dpanalock.library.path");
     }
 
-    /** In a mount namespace of the child's own, where the directory is a noexec tmpfs. */
+    /** In a mount namespace of the child's own, where the directory is a noexec tmpfs. An emulator only reads what it executes. */
     @Test
+    @Tag("hardware")
     void aPlaceToUnpackThatForbidsExecution() throws Exception {
-        assumeTrue(!Boolean.getBoolean("panalock.emulated"), "an emulator only reads what it executes");
         assertOnlyPureWorks(
                 Child.running(Probe.class)
                         .inside("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o noexec tmpfs \"$0\" && exec \"$@\"",
