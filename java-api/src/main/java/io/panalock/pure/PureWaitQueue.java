@@ -60,9 +60,10 @@ public final class PureWaitQueue {
         try {
             Line.insert(domain, memory, line, number);
         } finally {
-            // W1J: a read-modify-write, so the insertion comes before the caller's look at its condition; pairs with W2, W2J
             Line.unlock(domain, memory, line);
         }
+        // W1J: full fence, the insertion before the caller's look at its condition, of whatever kind; pairs with W2, W2J
+        VarHandle.fullFence();
     }
 
     /**
