@@ -1,7 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
 #
-# litmus.pl accesses       compares the labels' accesses in the C sources with those that native/litmus/*.litmus stand for
+# litmus.pl accesses       compares the labels' accesses in the C sources with those that native/litmus/*.litmus stand for,
+#                          and the Java twins' with C's; then does so with every labelled access made weaker, one at a time,
+#                          which must be noticed each time
 # litmus.pl expand DIR     writes every test, and every mutation of it, into DIR and prints "DIALECT FILE NAME EXPECTED"
 #
 # A test's header says what it stands for and what breaks it:
@@ -12,7 +14,9 @@
 # The test itself must be Never, each mutation Sometimes.
 use strict;
 use warnings;
-use File::Find;
+use FindBin;
+use lib $FindBin::Bin;
+use Accesses qw(sources of_c of_java weakened stands_for);
 
 my $dir = 'native/litmus';
 my $label = qr/[A-Z]\d{1,2}/;
@@ -38,71 +42,78 @@ for my $file (sort glob "$dir/*.litmus") {
 	$tests{$name} = \%t;
 }
 
-# The accesses that a label marks: those on its comment's line, else on the first line behind it that has any.
-sub accesses_of_sources {
-	my $access = qr/\b(pl_(?:load|store|cas|swap|or|and|add|sub)(?:64)?_(?:rlx|acq|rel|ar)|pl_(?:compiler_)?fence|pl_os_heavy_fence|set_bits|clear_bits)\(|\b(__atomic_\w+)\([^;{]*?__ATOMIC_(\w+)/;
-	my $all = sub { my ($code, @found) = shift; push @found, $1 // "$2 $3" while $code =~ /$access/g; return @found };
-	my %of;
-	find({ no_chdir => 1, wanted => sub {
-		my $file = $_;
-		return if $file !~ /\.[ch]$/ || $file =~ m{/arch/|/atomic\.h$};
-		my $text = slurp($file);
-		while ($text =~ m{/\*(.*?)\*/}gs) {
-			my ($comment, $start, $end) = ($1, $-[0], $+[0]);
-			$comment =~ s/\n\s*\*?/ /g;
-			my %labels = map { $_ => 1 } $comment =~ /\b($label): /g, $comment =~ /^\W*($label)(?:\W*$|[;,])/;
-			next unless %labels;
-			my $line = rindex($text, "\n", $start) + 1;
-			my $before = substr $text, $line, $start - $line;
-			my @found = $all->($before);
-			next if !@found && $before =~ /;\s*$/; # behind a declaration
-			(my $rest = substr $text, $end, 600) =~ s{/\*.*?\*/}{}gs;
-			for my $code (@found ? () : split /\n/, $rest) {
-				last if @found = $all->($code);
-			}
-			$of{$_}{$file} = { %{ $of{$_}{$file} // {} }, map { $_ => 1 } @found } for keys %labels;
-		}
-	} }, 'native/include', 'native/src');
-	my %flat;
-	for my $l (keys %of) {
-		my %union = map { %$_ } values %{ $of{$l} };
-		$flat{$l} = join ', ', sort keys %union;
+# mismatches(SOURCES): what the tests and the accesses do not agree about, one sentence each.
+my %parsed; # text => its accesses: mutations change one file of many
+sub mismatches {
+	my $sources = shift;
+	my (@wrong, %have, %covered);
+	for my $file (grep { !/\.java$/ } keys %$sources) {
+		my $of = $parsed{ $sources->{$file} } //= of_c($sources->{$file});
+		$have{$_} = { %{ $have{$_} // {} }, %{ $of->{$_} } } for keys %$of;
 	}
-	return \%flat;
-}
-
-my $mode = shift // '';
-if ($mode eq 'accesses') {
-	my $have = accesses_of_sources();
-	my %covered;
+	my %flat = map { $_ => join ', ', sort keys %{ $have{$_} } } keys %have;
 	for my $name (sort keys %tests) {
 		my $of = $tests{$name}{labels};
 		for my $l (sort keys %$of) {
 			$covered{$l} = 1;
-			push @errors, "$l is no label of the sources, but $name.litmus stands for it" if !defined $have->{$l};
-			push @errors, "$l is now \"$have->{$l}\"; $name.litmus was written for \"$of->{$l}\": check it again"
-				if defined $have->{$l} && $have->{$l} ne $of->{$l};
+			push @wrong, "$l is no label of the sources, but $name.litmus stands for it" if !defined $flat{$l};
+			push @wrong, "$l is now \"$flat{$l}\"; $name.litmus was written for \"$of->{$l}\": check it again"
+				if defined $flat{$l} && $flat{$l} ne $of->{$l};
 		}
 	}
-	my %exempt;
+	my %exempt = %{ exempt() };
+	for my $l (sort keys %flat) {
+		push @wrong, "$l has no litmus test; add one, or the reason to $dir/none.txt" if !$covered{$l} && !defined $exempt{$l};
+		push @wrong, "$l is in $dir/none.txt and has a litmus test" if $covered{$l} && defined $exempt{$l};
+		push @wrong, "$l is now \"$flat{$l}\"; $dir/none.txt gives its reason for \"$exempt{$l}\""
+			if defined $exempt{$l} && $exempt{$l} ne $flat{$l};
+	}
+	push @wrong, map { "$_ is in $dir/none.txt but in no source" } grep { !defined $flat{$_} } sort keys %exempt;
+	for my $file (sort grep { /\.java$/ } keys %$sources) {
+		for (@{ $parsed{ $sources->{$file} } //= of_java($sources->{$file}) }) {
+			my ($l, $line, $accesses) = @$_;
+			push @wrong, "$file:$line: $l is no label of the C sources" and next unless defined $flat{$l};
+			push @wrong, "$file:$line: " . (join(', ', @$accesses) || 'nothing') . " is weaker than $l in C, \"$flat{$l}\""
+				unless stands_for([keys %{ $have{$l} }], $accesses);
+		}
+	}
+	return (\@wrong, \%flat, scalar keys %covered, scalar keys %exempt);
+}
+
+# Labels without a test: label => accesses.
+sub exempt {
+	our %exempt;
+	return \%exempt if %exempt;
 	for (split /\n/, slurp("$dir/none.txt")) {
 		next if /^#|^$/;
-		/^($label): \S/ or die "$dir/none.txt: $_\n";
-		$exempt{$1} = 1;
+		/^($label) \((.*?)\): \S/ or die "$dir/none.txt: $_\n";
+		$exempt{$1} = $2;
 	}
-	for my $l (sort keys %$have) {
-		push @errors, "$l has no litmus test; add one, or the reason to $dir/none.txt" if !$covered{$l} && !$exempt{$l};
-		push @errors, "$l is in $dir/none.txt and has a litmus test" if $covered{$l} && $exempt{$l};
-	}
-	push @errors, map { "$_ is in $dir/none.txt but in no source" } grep { !defined $have->{$_} } sort keys %exempt;
+	return \%exempt;
+}
+
+my $mode = shift // '';
+if ($mode eq 'accesses') {
+	my $sources = sources();
+	my ($wrong, $have, $covered, $exempt) = mismatches($sources);
 	if (@ARGV && $ARGV[0] eq '--print') {
 		print "$_: $have->{$_}\n" for sort keys %$have;
 		exit 0;
 	}
+	push @errors, @$wrong;
+	my $weakened = 0;
+	for my $file (@errors ? () : sort keys %$sources) {
+		for my $mutation (weakened($file, $sources->{$file})) {
+			my ($what, $text) = @$mutation;
+			my ($noticed) = mismatches({ %$sources, $file => $text });
+			push @errors, "$what could be weaker without a word from here" unless @$noticed;
+			$weakened++;
+		}
+	}
 	print "$_\n" for @errors;
 	exit 1 if @errors;
-	printf "litmus: %d tests stand for %d labels with the accesses that the sources have; %d need none\n", scalar keys %tests,
-		scalar keys %covered, scalar keys %exempt;
+	printf "litmus: %d tests stand for %d labels with the accesses that the sources have, %d need none; each of %d accesses"
+		. " made weaker is noticed\n", scalar keys %tests, $covered, $exempt, $weakened;
 } elsif ($mode eq 'expand' && @ARGV) {
 	my $out = $ARGV[0];
 	my $write = sub {

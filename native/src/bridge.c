@@ -47,7 +47,7 @@ int pl_note_locked(pl_thread *self, const void *word)
 
 int pl_note_unlocked(pl_thread *self, const void *word) { return pl_checked(self) ? pl_check_unlock(self, word) : 0; }
 
-void pl_heavy_fence(int shared) { pl_os_heavy_fence(shared != 0); }
+void pl_heavy_fence(int shared) { pl_os_heavy_fence(shared != 0); /* P1 */ }
 
 int pl_call_with(const void *memory, int (*call)(int64_t a, int64_t b, int64_t c, int64_t d), int64_t a, int64_t b, int64_t c,
 		 int64_t d)

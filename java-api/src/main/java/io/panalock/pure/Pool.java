@@ -42,7 +42,9 @@ public final class Pool {
         if ((m.get(group) & bit) == 0) {
             return -Layouts.EINVAL;
         }
-        if (((m.getAcquire(address) | m.getAcquire(address + Integer.BYTES)) & ~Layouts.Q_POISON) != 0) { // O3J: acquire, pairs with U1, U2, U3 and their twins
+        int owner = m.getAcquire(address); // O3J: acquire, pairs with U1, U2, U3 and their twins
+        int queue = m.getAcquire(address + Integer.BYTES); // O3J
+        if (((owner | queue) & ~Layouts.Q_POISON) != 0) {
             return -Layouts.EBUSY;
         }
         return (m.getAndAnd(group, ~bit) & bit) != 0 ? 0 : -Layouts.EINVAL; // O2J: release, pairs with O1, O1J
