@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # check-disassembly.sh LIBRARY: what emulators do not show about the arm64 library: slow paths wait in WFE or WFET armed by
-# an exclusive load, fast paths call nothing but the outline atomic. Then the same checks on code that is wrong, which
-# they must refuse.
+# an exclusive load, fast paths call nothing but the outline atomic, atomic operations have the order of their names. Then
+# the same checks on code that is wrong, which they must refuse.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,11 +17,16 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 compile() {
 	# From native/, where the flags' own paths begin.
-	(cd "$ROOT/native" && "${prefix}gcc" @flags/common @flags/aarch64 -Iinclude -shared -Wl,--allow-shlib-undefined -o "$1" -x c -)
+	local so=$1
+	shift
+	(cd "$ROOT/native" && "${prefix}gcc" @flags/common @flags/aarch64 -Iinclude -shared -Wl,--allow-shlib-undefined "$@" \
+		-o "$so" -x c -)
 }
 
 check "$library" waits
-check "$library" reaches pl_cpu_wait_change pl_qspin_lock_slow pl_qspin_byte_lock_slow pl_qspin_wide_lock_slow pl_line_lock
+slow_paths=$("$OBJDUMP" -d "$library" | sed -n 's/^[0-9a-f]* <\(pl_[a-z_]*_lock_slow\)>:$/\1/p')
+# shellcheck disable=SC2086 # names
+check "$library" reaches pl_cpu_wait_change pl_qspin_lock_slow pl_line_lock $slow_paths
 
 # The library's own functions for the three layouts: release only, and without the debug checks that the others may call.
 check "$library" fast pl_qspin_release=1 pl_qspin_byte_release=1 pl_qspin_wide_release=0
@@ -45,6 +50,12 @@ check "$work/fast.so" fast \
 	pl_qspin_byte_fast_try=1 pl_qspin_byte_fast_lock=1+pl_qspin_byte_lock_slow pl_qspin_byte_fast_unlock=1+pl_qspin_kick \
 	pl_qspin_wide_fast_try=1 pl_qspin_wide_fast_lock=1+pl_qspin_wide_lock_slow pl_qspin_wide_fast_unlock=0+pl_qspin_kick
 
+# atomic.h, every function of it.
+echo '#include <panalock/atomic.h>' | compile "$work/atomic.so" -fkeep-inline-functions
+atomics=$(sed -n 's/^static inline .*\b\(pl_\w*\)(.*/\1/p' "$ROOT/native/include/panalock/atomic.h" | sort -u)
+# shellcheck disable=SC2086 # names
+check "$work/atomic.so" orders $atomics
+
 # Wrong on purpose.
 compile "$work/wrong.so" <<'C'
 #include <panalock.h>
@@ -63,6 +74,10 @@ int slow_on_the_way(pl_qspinlock *l);
 int slow_on_the_way(pl_qspinlock *l) { return other(l) + pl_qspin_trylock_inline(l); }
 unsigned never_waits(unsigned *p);
 unsigned never_waits(unsigned *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+unsigned pl_load_acq_(unsigned *p) __asm__("pl_load_acq");
+unsigned pl_load_acq_(unsigned *p) { return pl_load_rlx(p); }
+bool pl_cas_ar_(unsigned *p) __asm__("pl_cas_ar");
+bool pl_cas_ar_(unsigned *p) { return pl_cas_acq(p, 0, 1); }
 C
 refuse() {
 	local text=$1
@@ -79,4 +94,6 @@ refuse 'not an exclusive load' waits
 refuse 'slow_on_the_way calls other' fast slow_on_the_way=1
 refuse 'no way to its return' fast slow_on_the_way=1+other
 refuse 'never comes to wait_for_plain_load' reaches wait_for_plain_load never_waits
+refuse 'pl_load_acq does "ldr"' orders pl_load_acq
+refuse 'pl_cas_ar does "__aarch64_cas4_acq"' orders pl_cas_ar
 say "disassembly: as it should be; wrong code is refused"

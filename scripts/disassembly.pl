@@ -6,13 +6,15 @@
 # disassembly.pl LIBRARY fast NAME=N...           each function NAME has a way to its return with exactly N calls, all of
 #                                                 them outline atomics, and calls nothing else but what is named with
 #                                                 "+NAME" behind it (slow paths)
+# disassembly.pl LIBRARY orders NAME...           each function of atomic.h does what its name says: pl_load_acq is ldar and
+#                                                 nothing else, pl_cas_ar one outline atomic with both orders
 #
 # LIBRARY is for arm64, with its symbols. OBJDUMP=... selects the disassembler.
 use strict;
 use warnings;
 
 my ($library, $mode, @rest) = @ARGV;
-die "usage: disassembly.pl LIBRARY waits | reaches TARGET NAME... | fast NAME=N[+SLOW...]...\n" unless $mode;
+die "usage: disassembly.pl LIBRARY waits | reaches TARGET NAME... | fast NAME=N[+SLOW...]... | orders NAME...\n" unless $mode;
 my $objdump = $ENV{OBJDUMP} // 'aarch64-linux-gnu-objdump';
 my (%code, $name, @errors);
 open my $in, '-|', $objdump, '-d', '--no-show-raw-insn', $library or die "$objdump: $!\n";
@@ -113,6 +115,29 @@ if ($mode eq 'waits') {
 		push @errors, "$f: no way to its return with $calls outline atomics and no other call" unless $found;
 	}
 	print "$library: " . scalar(@rest) . " fast paths call nothing but an outline atomic\n" unless @errors;
+} elsif ($mode eq 'orders') {
+	my %wanted = (load_rlx => 'ldr', load_acq => 'ldar', store_rlx => 'str', store_rel => 'stlr', fence => 'dmb ish', compiler_fence => '');
+	my %instruction = (cas => 'cas', swap => 'swp', or => 'ldset', and => 'ldclr', add => 'ldadd', sub => 'ldadd');
+	my %suffix = (rlx => 'relax', acq => 'acq', rel => 'rel', ar => 'acq_rel');
+	for my $f (@rest) {
+		push @errors, "there is no $f" and next unless $code{$f};
+		my ($op, $bits, $order) = $f =~ /^pl_([a-z_]+?)(64)?(_(?:rlx|acq|rel|ar))?$/;
+		my $name = $op . ($order // '');
+		my $want = $wanted{$name};
+		if (!defined $want) {
+			push @errors, "$f: an operation that this check does not know" and next unless $instruction{$op} && $order;
+			$want = "__aarch64_$instruction{$op}" . ($bits ? 8 : 4) . '_' . $suffix{ substr $order, 1 };
+		}
+		my @does;
+		for my $i (@{ $code{$f} }) {
+			my ($to) = target($i);
+			push @does, $to if defined $to && $to ne $f;
+			push @does, $i->{op} eq 'dmb' ? "dmb $i->{args}" : $i->{op}
+				if $i->{op} =~ /^(ld|st|dmb|dsb|cas|swp)/ && $i->{args} !~ /\[sp/;
+		}
+		push @errors, "$f does \"@does\", not \"$want\"" unless "@does" eq $want;
+	}
+	print "$library: " . scalar(@rest) . " atomic operations have the order of their name\n" unless @errors;
 } else {
 	die "disassembly.pl: $mode?\n";
 }
