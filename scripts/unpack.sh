@@ -35,15 +35,26 @@ if unpacked; then
 	exit 0
 fi
 
-# shellcheck disable=SC2016 # apt's variables, not the shell's
-mirror=${PANALOCK_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(SITE)' | sed -n 's/^Debian Debian //p' | head -1)}
-[ -n "$mirror" ] || die "unpack.sh: apt knows no Debian mirror here; set PANALOCK_DEBIAN_MIRROR to one"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -r "$keyring" ] || die "unpack.sh: $keyring is missing (package debian-archive-keyring)"
 
 work=$cache/$name.new
 rm -rf "$work"
 mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/root" "$work/deb"
+
+# The mirror is in this machine's own package lists. Where they have been deleted, as in containers, they are fetched anew,
+# into our folder.
+# shellcheck disable=SC2016 # apt's variables, not the shell's
+debian_mirror() { apt-get "$@" indextargets --format '$(ORIGIN) $(LABEL) $(SITE)' | sed -n 's/^Debian Debian //p' | head -1; }
+mirror=${PANALOCK_DEBIAN_MIRROR:-$(debian_mirror)}
+if [ -z "$mirror" ]; then
+	mkdir -p "$work/own/lists/partial" "$work/own/archives/partial"
+	own=(-o Dir::State::Lists="$work/own/lists" -o Dir::Cache="$work/own" -o APT::Sandbox::User=root)
+	apt-get "${own[@]}" update -q >"$work/log" 2>&1 || tail -5 "$work/log" >&2
+	mirror=$(debian_mirror "${own[@]}")
+fi
+[ -n "$mirror" ] || die "unpack.sh: apt knows no Debian mirror here; set PANALOCK_DEBIAN_MIRROR to one"
+
 printf 'deb [arch=%s signed-by=%s] %s %s main\n' "$architecture" "$keyring" "$mirror" "$suite" >"$work/apt/sources.list"
 : >"$work/apt/status"
 cat >"$work/apt/conf" <<-CONF
@@ -60,11 +71,11 @@ cat >"$work/apt/conf" <<-CONF
 	APT::Update::Error-Mode "any";
 CONF
 export APT_CONFIG=$work/apt/conf
-{
+(
 	apt-get update -q || die "unpack.sh: the package lists of Debian $suite ($architecture) cannot be had from $mirror"
 	cd "$work/deb"
 	apt-get download -q "$@" || die "unpack.sh: Debian $suite ($architecture) does not offer all of: $*"
-} >"$work/log" 2>&1 || {
+) >"$work/log" 2>&1 || {
 	tail -20 "$work/log" >&2
 	exit 1
 }
