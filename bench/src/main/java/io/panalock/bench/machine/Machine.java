@@ -23,6 +23,9 @@ public final class Machine {
 
     private static final int PRIVATE_EXPEDITED = 1 << 3;
 
+    /** The library's option, see docs/arm64.md. */
+    private static final String FORCED_WAIT = "PANALOCK_ARM64_WAIT";
+
     private Machine() {}
 
     /** The tree that is stored as {@code machine} in every results file. */
@@ -70,6 +73,10 @@ public final class Machine {
         int commands = CPeers.membarrier();
         machine.put("relax", CPeers.relaxName());
         machine.put("wait", CPeers.waitName());
+        String forced = System.getenv(FORCED_WAIT);
+        if (forced != null) {
+            machine.put("wait_forced", forced.equals(CPeers.waitName()) ? forced : forced + ", which does not exist here: ignored");
+        }
         machine.put("membarrier_private_expedited", commands >= 0 && (commands & PRIVATE_EXPEDITED) != 0);
         machine.put("membarrier_global_expedited", commands >= 0 && (commands & GLOBAL_EXPEDITED) != 0);
         machine.put("library", BenchLibrary.panalockOrigin());
