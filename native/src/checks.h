@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug checks: each slot of a PL_DOMAIN_CHECKS domain lists the keys of the locks that it holds. Written by the slot's
- * thread and its handlers, read by anybody. Beyond PL_HELD locks a thread is trusted.
+ * Debug checks: a PL_DOMAIN_CHECKS domain keeps a record of every lock held in the slots' held tables (held.h), where
+ * rqspinlock keeps its own in any domain. A thread that holds locks beyond the table's room is trusted.
  */
 #ifndef PL_SRC_CHECKS_H
 #define PL_SRC_CHECKS_H

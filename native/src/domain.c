@@ -16,6 +16,8 @@
 
 _Static_assert(sizeof(pl_node) == 40, "docs/layout.md");
 _Static_assert(sizeof(pl_thread) % PL_CACHE_LINE == 0, "slots must not share cache lines");
+_Static_assert(offsetof(pl_thread, held) == PL_CACHE_LINE, "the held table's first part is one cache line");
+_Static_assert(sizeof(pl_overflow) % PL_CACHE_LINE == 0, "tables must not share cache lines");
 _Static_assert(sizeof(pl_bucket) == PL_CACHE_LINE, "buckets must not share cache lines");
 _Static_assert(sizeof(pl_domain) % PL_CACHE_LINE == 0, "the slots begin on a cache line");
 _Static_assert(PL_MAX_SLOTS * PL_NESTING <= 1 << (32 - PL_Q_BYTE_TAIL_SHIFT), "BYTE's tail must name every node");
@@ -109,7 +111,9 @@ static void plan(const pl_domain_options *o, pl_domain *d)
 	d->slot_size = sizeof(pl_thread);
 	d->slots_offset = sizeof(pl_domain);
 	d->buckets_offset = d->slots_offset + (uint64_t)o->slots * sizeof(pl_thread);
-	d->bitmap_offset = d->buckets_offset + PL_BUCKETS * sizeof(pl_bucket);
+	d->tables_offset = d->buckets_offset + PL_BUCKETS * sizeof(pl_bucket);
+	d->tables = (o->slots + PL_SLOTS_PER_TABLE - 1) / PL_SLOTS_PER_TABLE;
+	d->bitmap_offset = d->tables_offset + d->tables * sizeof(pl_overflow);
 	d->pool_locks = o->pool_locks;
 	d->pool_offset = round_up(d->bitmap_offset + (uint64_t)(o->pool_locks + 31) / 32 * 4, PL_CACHE_LINE);
 	d->size = round_up(d->pool_offset + (uint64_t)o->pool_locks * PL_CACHE_LINE, 4096);
@@ -140,6 +144,7 @@ static int validate(const pl_domain *d, uint64_t bytes)
 	plan(&o, &expected);
 	bool same = d->size == expected.size && d->size <= bytes && d->slot_size == expected.slot_size &&
 		    d->slots_offset == expected.slots_offset && d->buckets_offset == expected.buckets_offset &&
+		    d->tables_offset == expected.tables_offset && d->tables == expected.tables &&
 		    d->bitmap_offset == expected.bitmap_offset && d->pool_offset == expected.pool_offset;
 	return same ? 0 : -EBADMSG;
 }
@@ -223,6 +228,7 @@ static void format(pl_domain *d, const pl_domain_options *o, uint32_t flags)
 	service->state = PL_SLOT_USED;
 	memcpy(service->name, "domain", sizeof "domain");
 	d->slot_hint = 1;
+	d->slots_used = 1;
 	d->magic_hi = PL_MAGIC_HI;
 	__atomic_store_n(&d->magic_lo, PL_MAGIC_LO, __ATOMIC_RELEASE); /* D1: release, pairs with D2 */
 }

@@ -16,6 +16,13 @@ static inline pl_thread *pl_slot(pl_domain *domain, uint32_t index)
 	return (pl_thread *)(void *)((char *)domain + domain->slots_offset) + index;
 }
 
+/* Slots that were ever registered lie below this. */
+static inline uint32_t pl_slots_used(const pl_domain *domain)
+{
+	uint32_t used = pl_load_acq(&domain->slots_used); /* T5: acquire, pairs with T4 */
+	return used < domain->slots ? used : domain->slots;
+}
+
 static inline uint32_t pl_node_number(const pl_thread *slot, uint32_t level)
 {
 	return slot->index * PL_NESTING + level;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "domain.h"
 
+#include "held.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -92,6 +93,15 @@ static pl_thread *find_slot(pl_domain *d)
 	return NULL;
 }
 
+/* Before the slot is USED: whoever looks at USED slots looks far enough. */
+static void use_slot(pl_domain *d, uint32_t index)
+{
+	uint32_t seen;
+	/* T4: release, pairs with T5 */
+	while (seen = pl_load_rlx(&d->slots_used), seen <= index && !pl_cas_ar(&d->slots_used, seen, index + 1))
+		;
+}
+
 int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
 {
 	if (!pl_is_domain(domain) || !out)
@@ -109,10 +119,9 @@ int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
 	slot->heat = 0;
 	slot->acquired = 0;
 	pl_store_rlx(&slot->interrupted, 0);
-	pl_store_rlx(&slot->held_count, 0);
-	for (int i = 0; i < PL_HELD; i++)
-		pl_store64_rlx(&slot->held[i], 0);
+	pl_held_reset(slot);
 	slot->name[0] = 0;
+	use_slot(domain, slot->index);
 	pl_store_rel(&slot->state, PL_SLOT_USED); /* T2: release, pairs with T1 */
 	*out = slot;
 	return 0;
@@ -122,7 +131,7 @@ int pl_thread_release(pl_thread *thread)
 {
 	if (!thread || thread->index == 0)
 		return -EINVAL;
-	if (pl_load_rlx(&thread->depth) || pl_load_rlx(&thread->held_count))
+	if (pl_load_rlx(&thread->depth) || pl_held_any(thread))
 		return -EBUSY;
 	enum { tries = 1000 };
 	for (int i = 0; !claim(thread, PL_SLOT_USED); i++) {
@@ -156,9 +165,7 @@ static void release_own(void *unused)
 		o->domain = NULL;
 		if (slot) {
 			/* A lock held at thread exit stays locked, its record ends. */
-			pl_store_rlx(&slot->held_count, 0);
-			for (int held = 0; held < PL_HELD; held++)
-				pl_store64_rlx(&slot->held[held], 0);
+			pl_held_reset(slot);
 			pl_thread_release(slot);
 		}
 	}
@@ -202,7 +209,8 @@ void pl_domain_after_fork(pl_domain *domain, pl_thread *keep)
 			continue;
 		for (int level = 0; level < PL_NESTING; level++)
 			slot->nodes[level].state = PL_NODE_IDLE;
-		slot->depth = slot->held_count = 0;
+		slot->depth = 0;
+		pl_held_reset(slot);
 		slot->state = PL_SLOT_FREE;
 	}
 	pl_bucket *buckets = (pl_bucket *)(void *)((char *)domain + domain->buckets_offset);

@@ -2,6 +2,7 @@
 /* The debug checks of PL_DOMAIN_CHECKS domains. */
 #define PL_NO_INLINE
 #include "domain.h"
+#include "held.h"
 #include "support.h"
 
 #include <panalock/bridge.h>
@@ -42,7 +43,7 @@ static void recursion_is_refused_by_every_call_that_would_wait_for_ever(void **s
 			assert_int_equal(any_bits(layout, &lock), PL_Q_LOCKED);
 			assert_int_equal(QUIETLY(any_unlock(layout, self, &lock)), 0);
 			assert_int_equal(any_bits(layout, &lock), 0);
-			assert_int_equal(self->held_count, 0);
+			assert_false(pl_held_any(self));
 		}
 	}
 	assert_int_equal(pl_domain_close(d), 0);
@@ -82,7 +83,7 @@ static void failed_acquisitions_record_nothing(void **state)
 		assert_int_equal(any_lock_wait(layout, self, &lock, PL_WAIT_SPIN, ms), -ETIMEDOUT);
 		assert_int_equal(pl_thread_interrupt(self), 0);
 		assert_int_equal(any_lock_wait(layout, self, &lock, PL_WAIT_INTERRUPTIBLE, ms), -EINTR);
-		assert_int_equal(self->held_count, 0);
+		assert_false(pl_held_any(self));
 		assert_ptr_equal(pl_domain_holder(d, &lock), other);
 		assert_int_equal(any_unlock(layout, self, &lock), -EPERM);
 		assert_int_equal(any_unlock(layout, other, &lock), 0);
@@ -127,21 +128,22 @@ enum { many = PL_HELD + 3 };
 static void locks_are_released_in_any_order(void **state)
 {
 	(void)state;
-	static const int orders[][PL_HELD] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}};
+	enum { five = 5 };
+	static const int orders[][five] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}};
 	pl_domain *d = new_domain(PL_DOMAIN_CHECKS);
 	pl_thread *self = pl_self_in(d);
 	for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
-		any_lock locks[PL_HELD] = {{.words = {0}}};
-		for (int i = 0; i < PL_HELD; i++)
+		any_lock locks[five] = {{.words = {0}}};
+		for (int i = 0; i < five; i++)
 			assert_int_equal(any_lock_it(0, self, &locks[i]), 0);
-		for (int i = 0; i < PL_HELD; i++) {
+		for (int i = 0; i < five; i++) {
 			assert_int_equal(any_lock_it(0, self, &locks[orders[o][i]]), -EDEADLK);
 			assert_int_equal(any_unlock(0, self, &locks[orders[o][i]]), 0);
 			assert_int_equal(any_unlock(0, self, &locks[orders[o][i]]), -EPERM);
-			for (int j = i + 1; j < PL_HELD; j++)
+			for (int j = i + 1; j < five; j++)
 				assert_ptr_equal(pl_domain_holder(d, &locks[orders[o][j]]), self);
 		}
-		assert_int_equal(self->held_count, 0);
+		assert_false(pl_held_any(self));
 	}
 	assert_int_equal(pl_domain_close(d), 0);
 }
@@ -155,15 +157,16 @@ static void more_locks_than_can_be_recorded_are_trusted(void **state)
 		any_lock locks[many] = {{.words = {0}}}, never = {.words = {0}};
 		for (int i = 0; i < many; i++)
 			assert_int_equal(any_lock_it(0, self, &locks[i]), 0);
-		assert_int_equal(self->held_count, many);
+		assert_int_equal(self->held_unrecorded, many - PL_HELD);
 		for (int i = 0; i < PL_HELD; i++) /* these are known */
 			assert_int_equal(any_lock_it(0, self, &locks[i]), -EDEADLK);
 		for (int i = 0; i < many; i++)
 			assert_int_equal(any_unlock(0, self, &locks[forwards ? i : many - 1 - i]), 0);
-		assert_int_equal(self->held_count, 0);
+		assert_false(pl_held_any(self));
 		assert_int_equal(any_unlock(0, self, &never), -EPERM); /* and the checks are whole again */
-		for (int i = 0; i < PL_HELD; i++)
+		for (int i = 0; i < PL_HELD_INLINE; i++)
 			assert_int_equal(self->held[i], 0);
+		assert_int_equal(self->held_table, 0);
 	}
 	assert_int_equal(pl_domain_close(d), 0);
 }
@@ -198,7 +201,7 @@ static void domain_without_checks_checks_nothing(void **state)
 	any_lock lock = {.words = {0}};
 	assert_int_equal(any_lock_it(0, self, &lock), 0);
 	assert_int_equal(any_lock_wait(0, self, &lock, 0, ms), -ETIMEDOUT);
-	assert_int_equal(self->held_count, 0);
+	assert_false(pl_held_any(self));
 	assert_int_equal(any_unlock(0, other, &lock), 0);
 	assert_int_equal(pl_domain_close(d), 0);
 	assert_int_equal(pl_domain_close(checked), 0);
@@ -226,7 +229,7 @@ static void hammer_with_checks(int index, void *shared)
 		}
 		REQUIRE_EQUAL(any_unlock(layout, self, &h->locks[n]), 0);
 	}
-	REQUIRE_EQUAL(self->held_count, 0);
+	REQUIRE(!pl_held_any(self));
 }
 
 static void checks_do_not_accuse_the_innocent(void **state)

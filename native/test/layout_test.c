@@ -25,7 +25,7 @@ static void lock_words_have_their_documented_sizes(void **state)
 static void structures_have_their_documented_offsets(void **state)
 {
 	(void)state;
-	assert_int_equal(PL_LAYOUT_VERSION, 1);
+	assert_int_equal(PL_LAYOUT_VERSION, 2);
 	OFFSET(pl_domain, magic_lo, 0);
 	OFFSET(pl_domain, layout_version, 8);
 	OFFSET(pl_domain, flags, 12);
@@ -38,6 +38,9 @@ static void structures_have_their_documented_offsets(void **state)
 	OFFSET(pl_domain, pool_offset, 56);
 	OFFSET(pl_domain, pool_locks, 64);
 	OFFSET(pl_domain, closed, 68);
+	OFFSET(pl_domain, tables_offset, 80);
+	OFFSET(pl_domain, tables, 88);
+	OFFSET(pl_domain, slots_used, 92);
 	OFFSET(pl_domain, processes, 128);
 	assert_int_equal(sizeof(pl_process), 16);
 	OFFSET(pl_process, doorbell, 4);
@@ -48,19 +51,27 @@ static void structures_have_their_documented_offsets(void **state)
 	OFFSET(pl_node, state, 8);
 	OFFSET(pl_node, locked, 12);
 	OFFSET(pl_node, kind, 16);
+	OFFSET(pl_node, wait, 20);
 	OFFSET(pl_node, key, 24);
 	OFFSET(pl_node, arrival, 32);
 
-	assert_int_equal(sizeof(pl_thread), 320);
+	assert_int_equal(sizeof(pl_thread), 384);
 	OFFSET(pl_thread, index, 4);
 	OFFSET(pl_thread, offset, 8);
 	OFFSET(pl_thread, process, 16);
 	OFFSET(pl_thread, tid, 20);
 	OFFSET(pl_thread, incarnation, 24);
-	OFFSET(pl_thread, interrupted, 36);
-	OFFSET(pl_thread, nodes, 64);
-	OFFSET(pl_thread, held, 224);
-	OFFSET(pl_thread, name, 264);
+	OFFSET(pl_thread, depth, 32);
+	OFFSET(pl_thread, held_top, 36);
+	OFFSET(pl_thread, interrupted, 40);
+	OFFSET(pl_thread, hazard, 56);
+	OFFSET(pl_thread, held, 64);
+	OFFSET(pl_thread, nodes, 128);
+	OFFSET(pl_thread, name, 288);
+	OFFSET(pl_thread, held_table, 320);
+	assert_int_equal(sizeof(pl_overflow), 192);
+	OFFSET(pl_overflow, held, 8);
+	assert_int_equal(PL_HELD, PL_HELD_INLINE + PL_HELD_MORE);
 }
 
 static void domain_of_1024_slots_fits_into_512_kib(void **state)
@@ -100,11 +111,14 @@ static void parts_of_a_domain_follow_each_other(void **state)
 			assert_int_equal(d->size, pl_domain_size(&o));
 			assert_int_equal(d->slots_offset, sizeof(pl_domain));
 			assert_true(d->buckets_offset >= d->slots_offset + (uint64_t)d->slots * d->slot_size);
-			assert_true(d->bitmap_offset >= d->buckets_offset + PL_BUCKETS * sizeof(pl_bucket));
+			assert_true(d->tables_offset >= d->buckets_offset + PL_BUCKETS * sizeof(pl_bucket));
+			assert_true(d->bitmap_offset >= d->tables_offset + d->tables * sizeof(pl_overflow));
+			assert_true(d->tables >= 1);
 			assert_true(d->pool_offset >= d->bitmap_offset + (d->pool_locks + 7) / 8);
 			assert_true(d->size >= d->pool_offset + (uint64_t)d->pool_locks * PL_CACHE_LINE);
 			assert_int_equal(d->slots_offset % PL_CACHE_LINE, 0);
 			assert_int_equal(d->buckets_offset % PL_CACHE_LINE, 0);
+			assert_int_equal(d->tables_offset % PL_CACHE_LINE, 0);
 			assert_int_equal(d->pool_offset % PL_CACHE_LINE, 0);
 			for (uint32_t s = 0; s < d->slots; s++) {
 				assert_int_equal(pl_slot(d, s)->index, s);

@@ -4,8 +4,8 @@
  * The bytes of a domain, the same for every process and every language that maps it; docs/layout.md explains them.
  * Nothing here is a pointer: links are node numbers, everything else is an offset from the start of the domain.
  *
- * A domain is `pl_domain`, then `slots` × `pl_thread`, then `buckets` × `pl_bucket`, then the pool's bitmap, then the
- * pool: `pool_locks` lock words, each on a cache line of its own.
+ * A domain is `pl_domain`, then `slots` × `pl_thread`, then `buckets` × `pl_bucket`, then `tables` × `pl_overflow`,
+ * then the pool's bitmap, then the pool: `pool_locks` lock words, each on a cache line of its own.
  *
  * A *node number* is slot << 2 | nesting level; 0 is none, since slot 0 never waits. Queue tails and list links hold them.
  */
@@ -15,7 +15,7 @@
 #include <panalock/base.h>
 
 /** Raised whenever the meaning of a byte below changes; a mapping with another version is refused. */
-#define PL_LAYOUT_VERSION 1
+#define PL_LAYOUT_VERSION 2
 
 #define PL_MAGIC_LO 0x414e4150 /**< "PANA" */
 #define PL_MAGIC_HI 0x4b434f4c /**< "LOCK" */
@@ -29,7 +29,10 @@
 #define PL_PROCESSES 64    /**< Processes that may have a domain open at once. */
 #define PL_REGIONS 64      /**< Attached regions per process. */
 #define PL_MAX_REGION 32767
-#define PL_HELD 5          /**< Locks per thread that the debug checks can record. */
+#define PL_HELD 31         /**< Locks per thread that can be recorded; those beyond are held all the same. */
+#define PL_HELD_INLINE 8   /**< So many of them in the slot, the rest in a `pl_overflow`. */
+#define PL_HELD_MORE 23    /**< PL_HELD - PL_HELD_INLINE. */
+#define PL_SLOTS_PER_TABLE 8 /**< A domain has one held table for so many slots: few threads hold many locks. */
 #define PL_NAME_BYTES 32   /**< A thread's name in UTF-8, zero-terminated. */
 
 /** Domain flags. */
@@ -64,9 +67,9 @@ typedef struct pl_node {
 	uint32_t next;    /**< Node number of the successor. */
 	uint32_t prev;    /**< Node number of the predecessor (lists only). */
 	uint32_t state;   /**< PL_NODE_*; the futex. */
-	uint32_t locked;  /**< MCS hand-over flag: 0 wait, 1 head of the queue. */
+	uint32_t locked;  /**< MCS hand-over flag: 0 wait, 1 head of the queue. A rqspinlock waiter's: see rqspinlock.h. */
 	uint32_t kind;    /**< PL_NODE_EXCLUSIVE etc. */
-	uint32_t pad;
+	uint32_t wait;    /**< Wait generation: odd while `key` is waited for; every change of either raises it. */
 	uint64_t key;     /**< The key of the lock or wait queue it stands at. */
 	uint64_t arrival; /**< Monotonic nanoseconds when the wait began; lists are ordered by it. */
 } pl_node;
@@ -80,16 +83,25 @@ typedef struct pl_thread {
 	uint32_t tid;         /**< Kernel thread id; 0 for a slot borrowed by a virtual thread. */
 	uint64_t incarnation; /**< The owner process's start time, as in its `pl_process`. */
 	uint32_t depth;       /**< Nesting level in use; touched by the owner only. */
+	uint32_t held_top;    /**< 0: at most `held[0]` is in use; else where the next entry goes. Touched by the owner only. */
 	uint32_t interrupted; /**< 1 after pl_thread_interrupt(), until a wait consumes it. */
 	uint32_t heat;        /**< Recent back-to-back contention of this thread; touched by the owner only. */
-	uint32_t held_count;  /**< Locks held as far as the debug checks know; entries beyond PL_HELD are not recorded. */
 	uint64_t acquired;    /**< When the last contended acquisition ended, monotonic ns; touched by the owner only. */
-	uint64_t spare;
+	uint64_t hazard;      /**< Reserved: what the thread protects. */
+	uint64_t held[PL_HELD_INLINE]; /**< Locks held or being taken: key | nesting level (0-3). Written by the owner only. */
 	pl_node nodes[PL_NESTING];
-	uint64_t held[PL_HELD]; /**< Keys of the locks held (debug checks). */
 	char name[PL_NAME_BYTES];
-	uint8_t pad[24];
+	uint32_t held_table;      /**< Number + 1 of the table with the entries from PL_HELD_INLINE on; 0: none. */
+	uint32_t held_unrecorded; /**< Locks held that found no entry; touched by the owner only. */
+	uint8_t pad[56];
 } pl_thread;
+
+/** More entries for a slot whose thread holds more than PL_HELD_INLINE locks. */
+typedef struct pl_overflow {
+	uint32_t owner; /**< Slot number; 0: free. */
+	uint32_t pad;
+	uint64_t held[PL_HELD_MORE];
+} pl_overflow;
 
 /** A line of waiters: a small lock and a list. Zero is a valid empty queue. */
 typedef struct pl_waitq {
@@ -130,7 +142,10 @@ typedef struct pl_domain {
 	uint32_t closed;    /**< 1 once the domain is closed; every pool word is poisoned then. */
 	uint32_t slot_hint; /**< Where the search for a free slot begins. */
 	uint32_t pool_hint;
-	uint8_t pad[48];
+	uint64_t tables_offset;
+	uint32_t tables;
+	uint32_t slots_used; /**< Slots from here on were never registered: searches end here. Never falls. */
+	uint8_t pad[32];
 	pl_process processes[PL_PROCESSES];
 } pl_domain;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock;
 
+import io.panalock.internal.Layouts;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -282,7 +283,7 @@ class LockDomainTest {
         assertThatThrownBy(() -> LockDomain.openShared(foreign))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("another version of Panalock")
-                .hasMessageContaining("layout version 1");
+                .hasMessageContaining("layout version " + Layouts.LAYOUT_VERSION);
     }
 
     private static void patch(Path file, long offset, byte[] bytes) throws IOException {

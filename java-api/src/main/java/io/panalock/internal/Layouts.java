@@ -9,7 +9,7 @@ public final class Layouts {
     private Layouts() {}
 
     public static final String VERSION = "0.1.0";
-    public static final int LAYOUT_VERSION = 1;
+    public static final int LAYOUT_VERSION = 2;
     public static final int CACHE_LINE = 64;
     public static final int NESTING = 4;
     public static final int DEFAULT_SLOTS = 1024;

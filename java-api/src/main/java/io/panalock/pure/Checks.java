@@ -12,40 +12,25 @@ public final class Checks {
         return holds(d, slot, d.key(address)) ? -Layouts.EDEADLK : 0;
     }
 
-    /** Notes that it holds the word. Beyond {@code PL_HELD} locks a thread is trusted. */
+    /** Notes that it holds the word. Beyond the table's room a thread is trusted. */
     public static void locked(PureDomain d, int slot, long address) {
-        long key = d.key(address);
-        d.memory.getAndAdd(d.slotAt(slot) + Shape.THREAD_HELD_COUNT, 1);
-        for (int i = 0; i < Shape.HELD; i++) {
-            if (d.memory.casLong(entry(d, slot, i), 0, key)) {
-                return;
-            }
-        }
+        Held.push(d, slot, d.key(address));
     }
 
     /** Takes the note back: 0; {@code -EPERM} (not its own). */
     public static int unlocked(PureDomain d, int slot, long address) {
-        long key = d.key(address);
-        boolean found = false;
-        int recorded = 0;
-        for (int i = 0; i < Shape.HELD; i++) {
-            if (d.memory.getLong(entry(d, slot, i)) != 0) {
-                recorded++;
-            }
-            found = found || d.memory.casLong(entry(d, slot, i), key, 0);
-        }
-        long count = d.slotAt(slot) + Shape.THREAD_HELD_COUNT;
-        if (!found && d.memory.get(count) <= recorded) {
+        int found = Held.find(d, slot, d.key(address));
+        if (found == Held.NONE) {
             return -Layouts.EPERM;
         }
-        d.memory.getAndAdd(count, -1);
+        Held.pop(d, slot, found);
         return 0;
     }
 
     /** The slot that holds the word, or 0. */
     public static int holder(PureDomain d, long address) {
         long key = d.key(address);
-        for (int slot = 1; slot < d.format().slots(); slot++) {
+        for (int slot = 1; slot < d.slotsUsed(); slot++) {
             if (d.memory.getAcquire(d.slotAt(slot) + Shape.THREAD_STATE) == Shape.SLOT_USED && holds(d, slot, key)) {
                 return slot;
             }
@@ -65,15 +50,12 @@ public final class Checks {
     }
 
     private static boolean holds(PureDomain d, int slot, long key) {
-        for (int i = 0; i < Shape.HELD; i++) {
-            if (d.memory.getLong(entry(d, slot, i)) == key) {
+        long[] entries = new long[Shape.HELD];
+        for (int n = Held.read(d, slot, entries); n > 0; n--) {
+            if (Held.key(entries[n - 1]) == key) {
                 return true;
             }
         }
         return false;
-    }
-
-    private static long entry(PureDomain d, int slot, int i) {
-        return d.slotAt(slot) + Shape.THREAD_HELD + (long) i * Long.BYTES;
     }
 }

@@ -6,7 +6,15 @@ import java.nio.charset.StandardCharsets;
 
 /** Where the parts of a domain lie, and the header that says so: the twin of plan(), format(), validate() in domain.c. */
 record DomainFormat(
-        int slots, int poolLocks, long slotsOffset, long bucketsOffset, long bitmapOffset, long poolOffset, long size) {
+        int slots,
+        int poolLocks,
+        long slotsOffset,
+        long bucketsOffset,
+        long tablesOffset,
+        int tables,
+        long bitmapOffset,
+        long poolOffset,
+        long size) {
     private static final int PAGE = 4096;
 
     /** Zero stands for the default. Null when an option is out of range. */
@@ -18,11 +26,14 @@ record DomainFormat(
         }
         long slotsOffset = Shape.DOMAIN;
         long bucketsOffset = slotsOffset + s * Shape.THREAD;
-        long bitmapOffset = bucketsOffset + Shape.BUCKETS * Shape.BUCKET;
+        long tablesOffset = bucketsOffset + Shape.BUCKETS * Shape.BUCKET;
+        int tables = (s + Shape.SLOTS_PER_TABLE - 1) / Shape.SLOTS_PER_TABLE;
+        long bitmapOffset = tablesOffset + tables * Shape.OVERFLOW;
         long bitmapBytes = (p + Integer.SIZE - 1L) / Integer.SIZE * Integer.BYTES;
         long poolOffset = roundUp(bitmapOffset + bitmapBytes, Layouts.CACHE_LINE);
         long size = roundUp(poolOffset + (long) p * Layouts.CACHE_LINE, PAGE);
-        return new DomainFormat(s, p, slotsOffset, bucketsOffset, bitmapOffset, poolOffset, size);
+        return new DomainFormat(
+                s, p, slotsOffset, bucketsOffset, tablesOffset, tables, bitmapOffset, poolOffset, size);
     }
 
     private static long roundUp(long n, long unit) {
@@ -35,6 +46,8 @@ record DomainFormat(
         m.set(base + Shape.DOMAIN_SLOT_SIZE, (int) Shape.THREAD);
         m.setLong(base + Shape.DOMAIN_SLOTS_OFFSET, slotsOffset);
         m.setLong(base + Shape.DOMAIN_BUCKETS_OFFSET, bucketsOffset);
+        m.setLong(base + Shape.DOMAIN_TABLES_OFFSET, tablesOffset);
+        m.set(base + Shape.DOMAIN_TABLES, tables);
         m.setLong(base + Shape.DOMAIN_BITMAP_OFFSET, bitmapOffset);
         m.set(base + Shape.DOMAIN_POOL_LOCKS, poolLocks);
         m.setLong(base + Shape.DOMAIN_POOL_OFFSET, poolOffset);
@@ -50,6 +63,7 @@ record DomainFormat(
         m.set(service + Shape.THREAD_STATE, Shape.SLOT_USED);
         writeName(m, service + Shape.THREAD_NAME, "domain");
         m.set(base + Shape.DOMAIN_SLOT_HINT, 1);
+        m.set(base + Shape.DOMAIN_SLOTS_USED, 1);
         m.set(base + Shape.DOMAIN_MAGIC_HI, Shape.MAGIC_HI);
         m.setRelease(base + Shape.DOMAIN_MAGIC_LO, Shape.MAGIC_LO); // D1J: release, pairs with D2, D2J
     }
@@ -75,6 +89,8 @@ record DomainFormat(
                 && m.get(base + Shape.DOMAIN_SLOT_SIZE) == Shape.THREAD
                 && m.getLong(base + Shape.DOMAIN_SLOTS_OFFSET) == f.slotsOffset
                 && m.getLong(base + Shape.DOMAIN_BUCKETS_OFFSET) == f.bucketsOffset
+                && m.getLong(base + Shape.DOMAIN_TABLES_OFFSET) == f.tablesOffset
+                && m.get(base + Shape.DOMAIN_TABLES) == f.tables
                 && m.getLong(base + Shape.DOMAIN_BITMAP_OFFSET) == f.bitmapOffset
                 && m.getLong(base + Shape.DOMAIN_POOL_OFFSET) == f.poolOffset;
         return same ? 0 : -Layouts.EBADMSG;

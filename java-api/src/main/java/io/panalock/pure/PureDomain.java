@@ -208,6 +208,16 @@ public final class PureDomain {
         return slot >= 0 && slot < format.slots();
     }
 
+    /** Slots that were ever registered lie below this. */
+    int slotsUsed() {
+        return Math.min(memory.getAcquire(header(Shape.DOMAIN_SLOTS_USED)), format.slots()); // T5J: acquire, pairs with T4, T4J
+    }
+
+    /** Address of a held table. */
+    long tableAt(int index) {
+        return base + format.tablesOffset() + index * Shape.OVERFLOW;
+    }
+
     /** The line in which waiters for this key park. */
     long lineOf(long key) {
         // Fibonacci hashing, as in park.h.

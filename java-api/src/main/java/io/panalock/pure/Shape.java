@@ -26,6 +26,9 @@ final class Shape {
     static final long DOMAIN_CLOSED = 68;
     static final long DOMAIN_SLOT_HINT = 72;
     static final long DOMAIN_POOL_HINT = 76;
+    static final long DOMAIN_TABLES_OFFSET = 80;
+    static final long DOMAIN_TABLES = 88;
+    static final long DOMAIN_SLOTS_USED = 92;
     static final long DOMAIN_PROCESSES = 128;
 
     static final long PROCESS = 16;
@@ -33,7 +36,7 @@ final class Shape {
     static final long PROCESS_DOORBELL = 4;
     static final long PROCESS_INCARNATION = 8;
 
-    static final long THREAD = 320;
+    static final long THREAD = 384;
     static final long THREAD_STATE = 0;
     static final long THREAD_INDEX = 4;
     static final long THREAD_OFFSET = 8;
@@ -41,13 +44,15 @@ final class Shape {
     static final long THREAD_TID = 20;
     static final long THREAD_INCARNATION = 24;
     static final long THREAD_DEPTH = 32;
-    static final long THREAD_INTERRUPTED = 36;
-    static final long THREAD_HEAT = 40;
-    static final long THREAD_HELD_COUNT = 44;
+    static final long THREAD_HELD_TOP = 36;
+    static final long THREAD_INTERRUPTED = 40;
+    static final long THREAD_HEAT = 44;
     static final long THREAD_ACQUIRED = 48;
-    static final long THREAD_NODES = 64;
-    static final long THREAD_HELD = 224;
-    static final long THREAD_NAME = 264;
+    static final long THREAD_HELD = 64;
+    static final long THREAD_NODES = 128;
+    static final long THREAD_NAME = 288;
+    static final long THREAD_HELD_TABLE = 320;
+    static final long THREAD_HELD_UNRECORDED = 324;
 
     static final long NODE = 40;
     static final long NODE_NEXT = 0;
@@ -55,8 +60,13 @@ final class Shape {
     static final long NODE_STATE = 8;
     static final long NODE_LOCKED = 12;
     static final long NODE_KIND = 16;
+    static final long NODE_WAIT = 20;
     static final long NODE_KEY = 24;
     static final long NODE_ARRIVAL = 32;
+
+    static final long OVERFLOW = 192;
+    static final long OVERFLOW_OWNER = 0;
+    static final long OVERFLOW_HELD = 8;
 
     static final long WAITQ_LOCK = 0;
     static final long WAITQ_HEAD = 4;
@@ -69,7 +79,10 @@ final class Shape {
     static final int MAGIC_HI = 0x4b434f4c;
     static final int BUCKETS = 256;
     static final int PROCESSES = 64;
-    static final int HELD = 5;
+    static final int HELD = 31;
+    static final int HELD_INLINE = 8;
+    static final int HELD_MORE = 23;
+    static final int SLOTS_PER_TABLE = 8;
     static final int KEY_REGION_SHIFT = 48;
     static final long KEY_LOCAL = 0x8000000000000000L;
     static final int SLOT_FREE = 0;

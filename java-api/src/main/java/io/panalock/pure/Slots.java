@@ -31,13 +31,20 @@ public final class Slots {
         m.set(s + Shape.THREAD_HEAT, 0);
         m.setLong(s + Shape.THREAD_ACQUIRED, 0);
         m.set(s + Shape.THREAD_INTERRUPTED, 0);
-        m.set(s + Shape.THREAD_HELD_COUNT, 0);
-        for (int i = 0; i < Shape.HELD; i++) {
-            m.setLong(s + Shape.THREAD_HELD + (long) i * Long.BYTES, 0);
-        }
+        Held.reset(d, slot);
         m.set(s + Shape.THREAD_NAME, 0);
+        use(d, slot);
         m.setRelease(s + Shape.THREAD_STATE, Shape.SLOT_USED); // T2J: release, pairs with T1, T1J
         return slot;
+    }
+
+    /** Before the slot is USED: whoever looks at USED slots looks far enough. */
+    private static void use(PureDomain d, int slot) {
+        long used = d.header(Shape.DOMAIN_SLOTS_USED);
+        int seen = d.memory.get(used);
+        while (seen <= slot && !d.memory.cas(used, seen, slot + 1)) { // T4J: release, pairs with T5, T5J
+            seen = d.memory.get(used);
+        }
     }
 
     /** Takes a slot in a state; on success it is CLAIMED by us. */
@@ -96,7 +103,7 @@ public final class Slots {
             return -Layouts.EINVAL;
         }
         long s = d.slotAt(slot);
-        if (d.memory.get(s + Shape.THREAD_DEPTH) != 0 || d.memory.get(s + Shape.THREAD_HELD_COUNT) != 0) {
+        if (d.memory.get(s + Shape.THREAD_DEPTH) != 0 || Held.any(d, slot)) {
             return -Layouts.EBUSY;
         }
         if (!claim(d, slot, Shape.SLOT_USED)) {

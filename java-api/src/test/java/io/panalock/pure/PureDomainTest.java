@@ -98,7 +98,7 @@ class PureDomainTest {
             Slots.register(domain, 0);
         }
         domain.memory.set(domain.slotAt(2) + Shape.THREAD_TID, Integer.MAX_VALUE); // no such thread
-        domain.memory.setLong(domain.slotAt(2) + Shape.THREAD_HELD, 4711);
+        domain.memory.setLong(domain.slotAt(2) + Shape.THREAD_HELD, 4712);
         assertThat(Slots.register(domain, 0)).isEqualTo(2);
         assertThat(domain.memory.getLong(domain.slotAt(2) + Shape.THREAD_HELD)).isZero();
         domain.memory.setLong(domain.slotAt(4) + Shape.THREAD_INCARNATION, 1); // an earlier process of that number

@@ -50,10 +50,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_WAIT_RESUME() {
         return PL_WAIT_RESUME;
     }
-    private static final int PL_LAYOUT_VERSION = (int)1L;
+    private static final int PL_LAYOUT_VERSION = (int)2L;
     /**
      * {@snippet lang=c :
-     * #define PL_LAYOUT_VERSION 1
+     * #define PL_LAYOUT_VERSION 2
      * }
      */
     public static int PL_LAYOUT_VERSION() {
@@ -158,14 +158,41 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_MAX_REGION() {
         return PL_MAX_REGION;
     }
-    private static final int PL_HELD = (int)5L;
+    private static final int PL_HELD = (int)31L;
     /**
      * {@snippet lang=c :
-     * #define PL_HELD 5
+     * #define PL_HELD 31
      * }
      */
     public static int PL_HELD() {
         return PL_HELD;
+    }
+    private static final int PL_HELD_INLINE = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_HELD_INLINE 8
+     * }
+     */
+    public static int PL_HELD_INLINE() {
+        return PL_HELD_INLINE;
+    }
+    private static final int PL_HELD_MORE = (int)23L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_HELD_MORE 23
+     * }
+     */
+    public static int PL_HELD_MORE() {
+        return PL_HELD_MORE;
+    }
+    private static final int PL_SLOTS_PER_TABLE = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_SLOTS_PER_TABLE 8
+     * }
+     */
+    public static int PL_SLOTS_PER_TABLE() {
+        return PL_SLOTS_PER_TABLE;
     }
     private static final int PL_NAME_BYTES = (int)32L;
     /**

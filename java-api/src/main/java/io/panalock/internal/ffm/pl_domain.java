@@ -30,7 +30,10 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     uint32_t closed;
  *     uint32_t slot_hint;
  *     uint32_t pool_hint;
- *     uint8_t pad[48];
+ *     uint64_t tables_offset;
+ *     uint32_t tables;
+ *     uint32_t slots_used;
+ *     uint8_t pad[32];
  *     pl_process processes[64];
  * }
  * }
@@ -57,7 +60,10 @@ public class pl_domain {
         panalock_h.C_INT.withName("closed"),
         panalock_h.C_INT.withName("slot_hint"),
         panalock_h.C_INT.withName("pool_hint"),
-        MemoryLayout.sequenceLayout(48, panalock_h.C_CHAR).withName("pad"),
+        panalock_h.C_LONG.withName("tables_offset"),
+        panalock_h.C_INT.withName("tables"),
+        panalock_h.C_INT.withName("slots_used"),
+        MemoryLayout.sequenceLayout(32, panalock_h.C_CHAR).withName("pad"),
         MemoryLayout.sequenceLayout(64, pl_process.layout()).withName("processes")
     ).withName("pl_domain");
 
@@ -728,12 +734,144 @@ public class pl_domain {
         struct.set(pool_hint$LAYOUT, pool_hint$OFFSET, fieldValue);
     }
 
+    private static final OfLong tables_offset$LAYOUT = (OfLong)$LAYOUT.select(groupElement("tables_offset"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint64_t tables_offset
+     * }
+     */
+    public static final OfLong tables_offset$layout() {
+        return tables_offset$LAYOUT;
+    }
+
+    private static final long tables_offset$OFFSET = $LAYOUT.byteOffset(groupElement("tables_offset"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint64_t tables_offset
+     * }
+     */
+    public static final long tables_offset$offset() {
+        return tables_offset$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint64_t tables_offset
+     * }
+     */
+    public static long tables_offset(MemorySegment struct) {
+        return struct.get(tables_offset$LAYOUT, tables_offset$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint64_t tables_offset
+     * }
+     */
+    public static void tables_offset(MemorySegment struct, long fieldValue) {
+        struct.set(tables_offset$LAYOUT, tables_offset$OFFSET, fieldValue);
+    }
+
+    private static final OfInt tables$LAYOUT = (OfInt)$LAYOUT.select(groupElement("tables"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint32_t tables
+     * }
+     */
+    public static final OfInt tables$layout() {
+        return tables$LAYOUT;
+    }
+
+    private static final long tables$OFFSET = $LAYOUT.byteOffset(groupElement("tables"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint32_t tables
+     * }
+     */
+    public static final long tables$offset() {
+        return tables$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint32_t tables
+     * }
+     */
+    public static int tables(MemorySegment struct) {
+        return struct.get(tables$LAYOUT, tables$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint32_t tables
+     * }
+     */
+    public static void tables(MemorySegment struct, int fieldValue) {
+        struct.set(tables$LAYOUT, tables$OFFSET, fieldValue);
+    }
+
+    private static final OfInt slots_used$LAYOUT = (OfInt)$LAYOUT.select(groupElement("slots_used"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint32_t slots_used
+     * }
+     */
+    public static final OfInt slots_used$layout() {
+        return slots_used$LAYOUT;
+    }
+
+    private static final long slots_used$OFFSET = $LAYOUT.byteOffset(groupElement("slots_used"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint32_t slots_used
+     * }
+     */
+    public static final long slots_used$offset() {
+        return slots_used$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint32_t slots_used
+     * }
+     */
+    public static int slots_used(MemorySegment struct) {
+        return struct.get(slots_used$LAYOUT, slots_used$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint32_t slots_used
+     * }
+     */
+    public static void slots_used(MemorySegment struct, int fieldValue) {
+        struct.set(slots_used$LAYOUT, slots_used$OFFSET, fieldValue);
+    }
+
     private static final SequenceLayout pad$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("pad"));
 
     /**
      * Layout for field:
      * {@snippet lang=c :
-     * uint8_t pad[48]
+     * uint8_t pad[32]
      * }
      */
     public static final SequenceLayout pad$layout() {
@@ -745,7 +883,7 @@ public class pl_domain {
     /**
      * Offset for field:
      * {@snippet lang=c :
-     * uint8_t pad[48]
+     * uint8_t pad[32]
      * }
      */
     public static final long pad$offset() {
@@ -755,7 +893,7 @@ public class pl_domain {
     /**
      * Getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[48]
+     * uint8_t pad[32]
      * }
      */
     public static MemorySegment pad(MemorySegment struct) {
@@ -765,19 +903,19 @@ public class pl_domain {
     /**
      * Setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[48]
+     * uint8_t pad[32]
      * }
      */
     public static void pad(MemorySegment struct, MemorySegment fieldValue) {
         MemorySegment.copy(fieldValue, 0L, struct, pad$OFFSET, pad$LAYOUT.byteSize());
     }
 
-    private static long[] pad$DIMS = { 48 };
+    private static long[] pad$DIMS = { 32 };
 
     /**
      * Dimensions for array field:
      * {@snippet lang=c :
-     * uint8_t pad[48]
+     * uint8_t pad[32]
      * }
      */
     public static long[] pad$dimensions() {
@@ -788,7 +926,7 @@ public class pl_domain {
     /**
      * Indexed getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[48]
+     * uint8_t pad[32]
      * }
      */
     public static byte pad(MemorySegment struct, long index0) {
@@ -798,7 +936,7 @@ public class pl_domain {
     /**
      * Indexed setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[48]
+     * uint8_t pad[32]
      * }
      */
     public static void pad(MemorySegment struct, long index0, byte fieldValue) {

@@ -20,7 +20,7 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     uint32_t state;
  *     uint32_t locked;
  *     uint32_t kind;
- *     uint32_t pad;
+ *     uint32_t wait;
  *     uint64_t key;
  *     uint64_t arrival;
  * }
@@ -38,7 +38,7 @@ public class pl_node {
         panalock_h.C_INT.withName("state"),
         panalock_h.C_INT.withName("locked"),
         panalock_h.C_INT.withName("kind"),
-        panalock_h.C_INT.withName("pad"),
+        panalock_h.C_INT.withName("wait"),
         panalock_h.C_LONG.withName("key"),
         panalock_h.C_LONG.withName("arrival")
     ).withName("pl_node");
@@ -270,48 +270,48 @@ public class pl_node {
         struct.set(kind$LAYOUT, kind$OFFSET, fieldValue);
     }
 
-    private static final OfInt pad$LAYOUT = (OfInt)$LAYOUT.select(groupElement("pad"));
+    private static final OfInt wait$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wait"));
 
     /**
      * Layout for field:
      * {@snippet lang=c :
-     * uint32_t pad
+     * uint32_t wait
      * }
      */
-    public static final OfInt pad$layout() {
-        return pad$LAYOUT;
+    public static final OfInt wait$layout() {
+        return wait$LAYOUT;
     }
 
-    private static final long pad$OFFSET = $LAYOUT.byteOffset(groupElement("pad"));
+    private static final long wait$OFFSET = $LAYOUT.byteOffset(groupElement("wait"));
 
     /**
      * Offset for field:
      * {@snippet lang=c :
-     * uint32_t pad
+     * uint32_t wait
      * }
      */
-    public static final long pad$offset() {
-        return pad$OFFSET;
+    public static final long wait$offset() {
+        return wait$OFFSET;
     }
 
     /**
      * Getter for field:
      * {@snippet lang=c :
-     * uint32_t pad
+     * uint32_t wait
      * }
      */
-    public static int pad(MemorySegment struct) {
-        return struct.get(pad$LAYOUT, pad$OFFSET);
+    public static int wait(MemorySegment struct) {
+        return struct.get(wait$LAYOUT, wait$OFFSET);
     }
 
     /**
      * Setter for field:
      * {@snippet lang=c :
-     * uint32_t pad
+     * uint32_t wait
      * }
      */
-    public static void pad(MemorySegment struct, int fieldValue) {
-        struct.set(pad$LAYOUT, pad$OFFSET, fieldValue);
+    public static void wait(MemorySegment struct, int fieldValue) {
+        struct.set(wait$LAYOUT, wait$OFFSET, fieldValue);
     }
 
     private static final OfLong key$LAYOUT = (OfLong)$LAYOUT.select(groupElement("key"));

@@ -22,15 +22,17 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     uint32_t tid;
  *     uint64_t incarnation;
  *     uint32_t depth;
+ *     uint32_t held_top;
  *     uint32_t interrupted;
  *     uint32_t heat;
- *     uint32_t held_count;
  *     uint64_t acquired;
- *     uint64_t spare;
+ *     uint64_t hazard;
+ *     uint64_t held[8];
  *     pl_node nodes[4];
- *     uint64_t held[5];
  *     char name[32];
- *     uint8_t pad[24];
+ *     uint32_t held_table;
+ *     uint32_t held_unrecorded;
+ *     uint8_t pad[56];
  * }
  * }
  */
@@ -48,15 +50,17 @@ public class pl_thread {
         panalock_h.C_INT.withName("tid"),
         panalock_h.C_LONG.withName("incarnation"),
         panalock_h.C_INT.withName("depth"),
+        panalock_h.C_INT.withName("held_top"),
         panalock_h.C_INT.withName("interrupted"),
         panalock_h.C_INT.withName("heat"),
-        panalock_h.C_INT.withName("held_count"),
         panalock_h.C_LONG.withName("acquired"),
-        panalock_h.C_LONG.withName("spare"),
+        panalock_h.C_LONG.withName("hazard"),
+        MemoryLayout.sequenceLayout(8, panalock_h.C_LONG).withName("held"),
         MemoryLayout.sequenceLayout(4, pl_node.layout()).withName("nodes"),
-        MemoryLayout.sequenceLayout(5, panalock_h.C_LONG).withName("held"),
         MemoryLayout.sequenceLayout(32, panalock_h.C_CHAR).withName("name"),
-        MemoryLayout.sequenceLayout(24, panalock_h.C_CHAR).withName("pad")
+        panalock_h.C_INT.withName("held_table"),
+        panalock_h.C_INT.withName("held_unrecorded"),
+        MemoryLayout.sequenceLayout(56, panalock_h.C_CHAR).withName("pad")
     ).withName("pl_thread");
 
     /**
@@ -374,6 +378,50 @@ public class pl_thread {
         struct.set(depth$LAYOUT, depth$OFFSET, fieldValue);
     }
 
+    private static final OfInt held_top$LAYOUT = (OfInt)$LAYOUT.select(groupElement("held_top"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint32_t held_top
+     * }
+     */
+    public static final OfInt held_top$layout() {
+        return held_top$LAYOUT;
+    }
+
+    private static final long held_top$OFFSET = $LAYOUT.byteOffset(groupElement("held_top"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint32_t held_top
+     * }
+     */
+    public static final long held_top$offset() {
+        return held_top$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint32_t held_top
+     * }
+     */
+    public static int held_top(MemorySegment struct) {
+        return struct.get(held_top$LAYOUT, held_top$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint32_t held_top
+     * }
+     */
+    public static void held_top(MemorySegment struct, int fieldValue) {
+        struct.set(held_top$LAYOUT, held_top$OFFSET, fieldValue);
+    }
+
     private static final OfInt interrupted$LAYOUT = (OfInt)$LAYOUT.select(groupElement("interrupted"));
 
     /**
@@ -462,50 +510,6 @@ public class pl_thread {
         struct.set(heat$LAYOUT, heat$OFFSET, fieldValue);
     }
 
-    private static final OfInt held_count$LAYOUT = (OfInt)$LAYOUT.select(groupElement("held_count"));
-
-    /**
-     * Layout for field:
-     * {@snippet lang=c :
-     * uint32_t held_count
-     * }
-     */
-    public static final OfInt held_count$layout() {
-        return held_count$LAYOUT;
-    }
-
-    private static final long held_count$OFFSET = $LAYOUT.byteOffset(groupElement("held_count"));
-
-    /**
-     * Offset for field:
-     * {@snippet lang=c :
-     * uint32_t held_count
-     * }
-     */
-    public static final long held_count$offset() {
-        return held_count$OFFSET;
-    }
-
-    /**
-     * Getter for field:
-     * {@snippet lang=c :
-     * uint32_t held_count
-     * }
-     */
-    public static int held_count(MemorySegment struct) {
-        return struct.get(held_count$LAYOUT, held_count$OFFSET);
-    }
-
-    /**
-     * Setter for field:
-     * {@snippet lang=c :
-     * uint32_t held_count
-     * }
-     */
-    public static void held_count(MemorySegment struct, int fieldValue) {
-        struct.set(held_count$LAYOUT, held_count$OFFSET, fieldValue);
-    }
-
     private static final OfLong acquired$LAYOUT = (OfLong)$LAYOUT.select(groupElement("acquired"));
 
     /**
@@ -550,48 +554,125 @@ public class pl_thread {
         struct.set(acquired$LAYOUT, acquired$OFFSET, fieldValue);
     }
 
-    private static final OfLong spare$LAYOUT = (OfLong)$LAYOUT.select(groupElement("spare"));
+    private static final OfLong hazard$LAYOUT = (OfLong)$LAYOUT.select(groupElement("hazard"));
 
     /**
      * Layout for field:
      * {@snippet lang=c :
-     * uint64_t spare
+     * uint64_t hazard
      * }
      */
-    public static final OfLong spare$layout() {
-        return spare$LAYOUT;
+    public static final OfLong hazard$layout() {
+        return hazard$LAYOUT;
     }
 
-    private static final long spare$OFFSET = $LAYOUT.byteOffset(groupElement("spare"));
+    private static final long hazard$OFFSET = $LAYOUT.byteOffset(groupElement("hazard"));
 
     /**
      * Offset for field:
      * {@snippet lang=c :
-     * uint64_t spare
+     * uint64_t hazard
      * }
      */
-    public static final long spare$offset() {
-        return spare$OFFSET;
+    public static final long hazard$offset() {
+        return hazard$OFFSET;
     }
 
     /**
      * Getter for field:
      * {@snippet lang=c :
-     * uint64_t spare
+     * uint64_t hazard
      * }
      */
-    public static long spare(MemorySegment struct) {
-        return struct.get(spare$LAYOUT, spare$OFFSET);
+    public static long hazard(MemorySegment struct) {
+        return struct.get(hazard$LAYOUT, hazard$OFFSET);
     }
 
     /**
      * Setter for field:
      * {@snippet lang=c :
-     * uint64_t spare
+     * uint64_t hazard
      * }
      */
-    public static void spare(MemorySegment struct, long fieldValue) {
-        struct.set(spare$LAYOUT, spare$OFFSET, fieldValue);
+    public static void hazard(MemorySegment struct, long fieldValue) {
+        struct.set(hazard$LAYOUT, hazard$OFFSET, fieldValue);
+    }
+
+    private static final SequenceLayout held$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("held"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint64_t held[8]
+     * }
+     */
+    public static final SequenceLayout held$layout() {
+        return held$LAYOUT;
+    }
+
+    private static final long held$OFFSET = $LAYOUT.byteOffset(groupElement("held"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint64_t held[8]
+     * }
+     */
+    public static final long held$offset() {
+        return held$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint64_t held[8]
+     * }
+     */
+    public static MemorySegment held(MemorySegment struct) {
+        return struct.asSlice(held$OFFSET, held$LAYOUT.byteSize());
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint64_t held[8]
+     * }
+     */
+    public static void held(MemorySegment struct, MemorySegment fieldValue) {
+        MemorySegment.copy(fieldValue, 0L, struct, held$OFFSET, held$LAYOUT.byteSize());
+    }
+
+    private static long[] held$DIMS = { 8 };
+
+    /**
+     * Dimensions for array field:
+     * {@snippet lang=c :
+     * uint64_t held[8]
+     * }
+     */
+    public static long[] held$dimensions() {
+        return held$DIMS;
+    }
+    private static final VarHandle held$ELEM_HANDLE = held$LAYOUT.varHandle(sequenceElement());
+
+    /**
+     * Indexed getter for field:
+     * {@snippet lang=c :
+     * uint64_t held[8]
+     * }
+     */
+    public static long held(MemorySegment struct, long index0) {
+        return (long)held$ELEM_HANDLE.get(struct, held$OFFSET, index0);
+    }
+
+    /**
+     * Indexed setter for field:
+     * {@snippet lang=c :
+     * uint64_t held[8]
+     * }
+     */
+    public static void held(MemorySegment struct, long index0, long fieldValue) {
+        held$ELEM_HANDLE.set(struct, held$OFFSET, index0, fieldValue);
     }
 
     private static final SequenceLayout nodes$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("nodes"));
@@ -677,83 +758,6 @@ public class pl_thread {
         MemorySegment.copy(fieldValue, 0L, nodes(struct, index0), 0L, pl_node.layout().byteSize());
     }
 
-    private static final SequenceLayout held$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("held"));
-
-    /**
-     * Layout for field:
-     * {@snippet lang=c :
-     * uint64_t held[5]
-     * }
-     */
-    public static final SequenceLayout held$layout() {
-        return held$LAYOUT;
-    }
-
-    private static final long held$OFFSET = $LAYOUT.byteOffset(groupElement("held"));
-
-    /**
-     * Offset for field:
-     * {@snippet lang=c :
-     * uint64_t held[5]
-     * }
-     */
-    public static final long held$offset() {
-        return held$OFFSET;
-    }
-
-    /**
-     * Getter for field:
-     * {@snippet lang=c :
-     * uint64_t held[5]
-     * }
-     */
-    public static MemorySegment held(MemorySegment struct) {
-        return struct.asSlice(held$OFFSET, held$LAYOUT.byteSize());
-    }
-
-    /**
-     * Setter for field:
-     * {@snippet lang=c :
-     * uint64_t held[5]
-     * }
-     */
-    public static void held(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, held$OFFSET, held$LAYOUT.byteSize());
-    }
-
-    private static long[] held$DIMS = { 5 };
-
-    /**
-     * Dimensions for array field:
-     * {@snippet lang=c :
-     * uint64_t held[5]
-     * }
-     */
-    public static long[] held$dimensions() {
-        return held$DIMS;
-    }
-    private static final VarHandle held$ELEM_HANDLE = held$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * uint64_t held[5]
-     * }
-     */
-    public static long held(MemorySegment struct, long index0) {
-        return (long)held$ELEM_HANDLE.get(struct, held$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * uint64_t held[5]
-     * }
-     */
-    public static void held(MemorySegment struct, long index0, long fieldValue) {
-        held$ELEM_HANDLE.set(struct, held$OFFSET, index0, fieldValue);
-    }
-
     private static final SequenceLayout name$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("name"));
 
     /**
@@ -831,12 +835,100 @@ public class pl_thread {
         name$ELEM_HANDLE.set(struct, name$OFFSET, index0, fieldValue);
     }
 
+    private static final OfInt held_table$LAYOUT = (OfInt)$LAYOUT.select(groupElement("held_table"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint32_t held_table
+     * }
+     */
+    public static final OfInt held_table$layout() {
+        return held_table$LAYOUT;
+    }
+
+    private static final long held_table$OFFSET = $LAYOUT.byteOffset(groupElement("held_table"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint32_t held_table
+     * }
+     */
+    public static final long held_table$offset() {
+        return held_table$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint32_t held_table
+     * }
+     */
+    public static int held_table(MemorySegment struct) {
+        return struct.get(held_table$LAYOUT, held_table$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint32_t held_table
+     * }
+     */
+    public static void held_table(MemorySegment struct, int fieldValue) {
+        struct.set(held_table$LAYOUT, held_table$OFFSET, fieldValue);
+    }
+
+    private static final OfInt held_unrecorded$LAYOUT = (OfInt)$LAYOUT.select(groupElement("held_unrecorded"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint32_t held_unrecorded
+     * }
+     */
+    public static final OfInt held_unrecorded$layout() {
+        return held_unrecorded$LAYOUT;
+    }
+
+    private static final long held_unrecorded$OFFSET = $LAYOUT.byteOffset(groupElement("held_unrecorded"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint32_t held_unrecorded
+     * }
+     */
+    public static final long held_unrecorded$offset() {
+        return held_unrecorded$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint32_t held_unrecorded
+     * }
+     */
+    public static int held_unrecorded(MemorySegment struct) {
+        return struct.get(held_unrecorded$LAYOUT, held_unrecorded$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint32_t held_unrecorded
+     * }
+     */
+    public static void held_unrecorded(MemorySegment struct, int fieldValue) {
+        struct.set(held_unrecorded$LAYOUT, held_unrecorded$OFFSET, fieldValue);
+    }
+
     private static final SequenceLayout pad$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("pad"));
 
     /**
      * Layout for field:
      * {@snippet lang=c :
-     * uint8_t pad[24]
+     * uint8_t pad[56]
      * }
      */
     public static final SequenceLayout pad$layout() {
@@ -848,7 +940,7 @@ public class pl_thread {
     /**
      * Offset for field:
      * {@snippet lang=c :
-     * uint8_t pad[24]
+     * uint8_t pad[56]
      * }
      */
     public static final long pad$offset() {
@@ -858,7 +950,7 @@ public class pl_thread {
     /**
      * Getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[24]
+     * uint8_t pad[56]
      * }
      */
     public static MemorySegment pad(MemorySegment struct) {
@@ -868,19 +960,19 @@ public class pl_thread {
     /**
      * Setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[24]
+     * uint8_t pad[56]
      * }
      */
     public static void pad(MemorySegment struct, MemorySegment fieldValue) {
         MemorySegment.copy(fieldValue, 0L, struct, pad$OFFSET, pad$LAYOUT.byteSize());
     }
 
-    private static long[] pad$DIMS = { 24 };
+    private static long[] pad$DIMS = { 56 };
 
     /**
      * Dimensions for array field:
      * {@snippet lang=c :
-     * uint8_t pad[24]
+     * uint8_t pad[56]
      * }
      */
     public static long[] pad$dimensions() {
@@ -891,7 +983,7 @@ public class pl_thread {
     /**
      * Indexed getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[24]
+     * uint8_t pad[56]
      * }
      */
     public static byte pad(MemorySegment struct, long index0) {
@@ -901,7 +993,7 @@ public class pl_thread {
     /**
      * Indexed setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[24]
+     * uint8_t pad[56]
      * }
      */
     public static void pad(MemorySegment struct, long index0, byte fieldValue) {
