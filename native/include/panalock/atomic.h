@@ -36,6 +36,9 @@ static inline uint32_t pl_and_ar(uint32_t *p, uint32_t bits) { return __atomic_f
 static inline uint32_t pl_add_ar(uint32_t *p, uint32_t n) { return __atomic_fetch_add(p, n, __ATOMIC_ACQ_REL); }
 static inline uint32_t pl_sub_rel(uint32_t *p, uint32_t n) { return __atomic_fetch_sub(p, n, __ATOMIC_RELEASE); }
 
+static inline uint64_t pl_load64_acq(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void pl_store64_rel(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+
 static inline void pl_compiler_fence(void) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 #ifdef __SANITIZE_THREAD__
