@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <panalock/bridge.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -425,7 +426,7 @@ int pl_domain_poison(pl_domain *domain)
 }
 
 static pl_domain *default_domain;
-static uint32_t default_checks; /* 1: the default domain is to be made with checks */
+static pl_domain_options default_options; /* for the default domain, once it is made; zero: from the environment */
 
 int pl_domain_close(pl_domain *domain)
 {
@@ -451,14 +452,35 @@ int pl_domain_close(pl_domain *domain)
 	return 0;
 }
 
+/* The number in an environment variable; 0 when it is not set, or not a number from @least to @most: then it says so. */
+static uint32_t number_from(const char *variable, uint32_t least, uint32_t most)
+{
+	const char *text = getenv(variable);
+	if (!text || !*text)
+		return 0;
+	uint64_t n = 0;
+	const char *p = text;
+	while (*p >= '0' && *p <= '9' && n <= most)
+		n = n * 10 + (uint64_t)(*p++ - '0');
+	if (!*p && n >= least && n <= most)
+		return (uint32_t)n;
+	dprintf(STDERR_FILENO, "panalock: %s: \"%s\" is not a number from %u to %u; it is ignored.\n", variable, text, least, most);
+	return 0;
+}
+
 pl_domain *pl_domain_default(void)
 {
 	pl_domain *d = __atomic_load_n(&default_domain, __ATOMIC_ACQUIRE); /* M6: acquire, pairs with M5 */
 	if (PL_LIKELY(d))
 		return d;
+	PL_KEEP_ERRNO;
 	const char *checks = getenv("PANALOCK_CHECKS");
-	bool on = pl_load_rlx(&default_checks) || (checks && *checks && strcmp(checks, "0"));
-	pl_domain_options o = {.flags = on ? PL_DOMAIN_CHECKS : 0};
+	bool on = pl_load_rlx(&default_options.flags) || (checks && *checks && strcmp(checks, "0"));
+	pl_domain_options o = {.slots = pl_load_rlx(&default_options.slots),
+			       .pool_locks = pl_load_rlx(&default_options.pool_locks),
+			       .flags = on ? PL_DOMAIN_CHECKS : 0};
+	if (!o.slots)
+		o.slots = number_from("PANALOCK_SLOTS", PL_MIN_SLOTS, PL_MAX_SLOTS);
 	pl_domain *made, *none = NULL;
 	if (pl_domain_create(&o, &made))
 		return NULL;
@@ -468,11 +490,22 @@ pl_domain *pl_domain_default(void)
 	return none;
 }
 
-int pl_domain_default_checks(void)
+int pl_domain_default_options(const pl_domain_options *options)
 {
-	pl_store_rlx(&default_checks, 1);
+	pl_domain_options o;
+	if (!options || !resolve(options, &o))
+		return -EINVAL;
+	if (options->slots)
+		pl_store_rlx(&default_options.slots, options->slots);
+	if (options->pool_locks)
+		pl_store_rlx(&default_options.pool_locks, options->pool_locks);
+	if (options->flags)
+		pl_store_rlx(&default_options.flags, options->flags);
 	pl_domain *d = __atomic_load_n(&default_domain, __ATOMIC_ACQUIRE); /* M6 */
-	return !d || d->flags & PL_DOMAIN_CHECKS ? 0 : -EBUSY;
+	return d && ((options->slots && d->slots != options->slots) ||
+		     (options->pool_locks && d->pool_locks != options->pool_locks) || options->flags & ~d->flags)
+		       ? -EBUSY
+		       : 0;
 }
 
 /* ---- pool ---- */

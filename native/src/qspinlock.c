@@ -43,6 +43,8 @@ enum {
 	hot_max = 16,            /* highest heat */
 	hot_from = 4,            /* heat from which the owner is left alone for its slice */
 	spin_reserve_ns = 20000, /* SPIN, timed: reserve after this long */
+	first_nap_ns = 50000,    /* without a slot: first sleep between two looks; doubles up to */
+	last_nap_ns = 1000000,
 	tail_tries = 64,         /* compare-and-swaps for a place in the queue before we wait beside it */
 };
 
@@ -358,8 +360,15 @@ INLINE int kick(pl_thread *self, view v, bool doorbell)
 	return 0;
 }
 
+/* A caller without a slot: it uses the default domain. */
+static pl_thread *self_or_service(pl_thread *self)
+{
+	return PL_LIKELY(self != NULL) ? self : pl_domain_service(pl_domain_default());
+}
+
 int pl_qspin_kick(pl_thread *self, void *lock, uint32_t layout, int doorbell)
 {
+	self = self_or_service(self);
 	if (!self || !lock || layout > PL_LAYOUT_WIDE)
 		return -EINVAL;
 	return kick(self, view_of(lock, (int)layout), doorbell);
@@ -414,6 +423,63 @@ INLINE int wait_beside(view v, wait *w)
 	int result = compete(v, w);
 	if (result < 0)
 		give_up(v, w);
+	return result;
+}
+
+/* ---- without a slot ---- */
+
+/* How many threads of this process wait so: the more they are, the longer each sleeps. Relaxed: a hint. */
+static uint32_t slotless;
+
+/* One look. TAKEN; SLEEP; or why to leave. @reserve_at: when to reserve the lock, for one moment. */
+INLINE int look(view v, wait *w, uint64_t *reserve_at)
+{
+	uint64_t now = pl_os_now();
+	uint32_t seen = bits(v);
+	int result = must_leave(w, seen, now);
+	if (result)
+		return result;
+	if (may_take(v, w, seen, now) && take(v, seen, 0))
+		return TAKEN;
+	if (now < *reserve_at || !reserve(v))
+		return SLEEP;
+	*reserve_at = now + (now - w->role); /* rarer and rarer, for a lock that is held for long */
+	w->reserved = true;
+	result = compete(v, w);
+	if (result != TAKEN)
+		give_up(v, w);
+	w->reserved = false;
+	return result;
+}
+
+/*
+ * A caller without a slot has no node to stand in a line with. It sleeps for a time and looks, and is not woken. All such
+ * waiters of a process together look no more often than one that has just come, however many they are. One that has waited
+ * for a slice reserves the lock while it looks, so that an owner that takes it back to back cannot keep it out. At most one
+ * of them does at a time, and not for longer than compete() finds the lock held. Under SPIN it yields instead of sleeping.
+ */
+INLINE int wait_slotless(view v, wait *w)
+{
+	uint64_t reserve_at = 0, nap = first_nap_ns;
+	uint32_t never = 0;
+	int result;
+	w->role = pl_os_now();
+	reserve_at = w->role + PL_SLICE_NS;
+	__atomic_fetch_add(&slotless, 1, __ATOMIC_RELAXED);
+	while ((result = look(v, w, &reserve_at)) == SLEEP) {
+		if (w->flags & PL_WAIT_SPIN) {
+			delay(spin_gap_ns);
+			pl_os_yield();
+			continue;
+		}
+		uint64_t share = (uint64_t)pl_load_rlx(&slotless) * first_nap_ns, now = pl_os_now();
+		uint64_t length = share > nap ? share : nap;
+		if (w->until && w->until - now < length)
+			length = w->until > now ? w->until - now : 0;
+		pl_futex_wait(&never, 0, (int64_t)length, 0); /* nobody wakes it: a sleep */
+		nap = nap * 2 > last_nap_ns ? last_nap_ns : nap * 2;
+	}
+	__atomic_fetch_sub(&slotless, 1, __ATOMIC_RELAXED);
 	return result;
 }
 
@@ -532,13 +598,18 @@ INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, in
 {
 	enum { all_flags = PL_WAIT_SPIN | PL_WAIT_INTERRUPTIBLE | PL_WAIT_RESUME };
 	uintptr_t align = layout == PL_LAYOUT_WIDE ? sizeof(pl_qspinlock_wide) : sizeof(pl_qspinlock);
-	if (!self || self->index == 0 || !lock || (uintptr_t)lock % align || flags & ~(uint32_t)all_flags)
+	if (!lock || (uintptr_t)lock % align || flags & ~(uint32_t)all_flags)
 		return -EINVAL;
+	self = self_or_service(self);
+	if (!self)
+		return -ENOMEM;
 	view v = view_of(lock, layout);
 	wait w = {.self = self, .domain = pl_thread_domain(self), .flags = flags};
 	w.key = line_key(w.domain, v);
 	if (timeout_ns >= 0)
 		w.until = pl_os_now() + (uint64_t)timeout_ns;
+	if (self->index == 0)
+		return wait_slotless(v, &w);
 	int result, level = pl_context_enter(self);
 	if (level < 0 || waits_below(&w, (uint32_t)level)) {
 		w.steal = level >= 0;
@@ -622,7 +693,7 @@ INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags,
                                                                                                                           \
 	int prefix##_unlock(pl_thread *self, type *lock)                                                                  \
 	{                                                                                                                 \
-		if (PL_UNLIKELY(!self || prefix##_bad(lock)))                                                             \
+		if (PL_UNLIKELY(prefix##_bad(lock)))                                                                      \
 			return -EINVAL;                                                                                   \
 		if (pl_checked(self)) {                                                                                   \
 			int err = pl_check_unlock(self, lock);                                                            \

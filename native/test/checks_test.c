@@ -265,10 +265,11 @@ static int child_default_checks(int argc, char **argv)
 {
 	(void)argc;
 	int expected = (int)number_argument(argv, 0), early = (int)number_argument(argv, 1);
+	pl_domain_options checks = {.flags = PL_DOMAIN_CHECKS};
 	if (early)
-		REQUIRE_EQUAL(pl_domain_default_checks(), 0);
+		REQUIRE_EQUAL(pl_domain_default_options(&checks), 0);
 	REQUIRE_EQUAL((pl_domain_default()->flags & PL_DOMAIN_CHECKS) != 0, expected);
-	REQUIRE_EQUAL(pl_domain_default_checks(), expected ? 0 : -EBUSY);
+	REQUIRE_EQUAL(pl_domain_default_options(&checks), expected ? 0 : -EBUSY);
 	return 0;
 }
 

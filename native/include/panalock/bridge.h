@@ -26,12 +26,6 @@ PL_API int pl_qspin_wide_release(pl_qspinlock_wide *lock);
  */
 PL_API uint32_t *pl_domain_doorbell(pl_domain *domain);
 
-/**
- * Turns the debug checks of the default domain on, as PANALOCK_CHECKS=1 in the environment does.
- * @return 0; -EBUSY (the default domain exists already, without checks).
- */
-PL_API int pl_domain_default_checks(void);
-
 /** The key of a lock word used with this domain; see layout.h. @return 0: not a domain, or null. */
 PL_API uint64_t pl_lock_key(pl_domain *domain, const void *word);
 

@@ -72,8 +72,17 @@ PL_API int pl_domain_poison(pl_domain *domain);
  */
 PL_API int pl_domain_close(pl_domain *domain);
 
-/** The process's own private domain, made on first use; null only when memory is exhausted. */
+/**
+ * The process's own private domain, made on first use; null only when memory is exhausted. It has as many slots as the
+ * environment variable PANALOCK_SLOTS says, PL_DEFAULT_SLOTS without; PANALOCK_CHECKS=1 makes it a PL_DOMAIN_CHECKS one.
+ */
 PL_API pl_domain *pl_domain_default(void);
+
+/**
+ * How pl_domain_default() will make the default domain; goes before the environment. Zero fields leave things as they are.
+ * @return 0; -EINVAL (option out of range); -EBUSY (it exists already and is different).
+ */
+PL_API int pl_domain_default_options(const pl_domain_options *options);
 
 /**
  * Takes a lock word from the domain's pool: 8 bytes, zero (unlocked in every layout), alone on its cache line.

@@ -81,8 +81,13 @@ PL_API int pl_qspin_wide_init(pl_qspinlock_wide *lock);
 
 /**
  * Acquires the lock, waiting spin-then-park as long as it takes. Acquire. Inline when free, else may block.
- * @return 0; -EINVAL (null or misaligned argument, when it gets to wait); -ESHUTDOWN (poisoned);
- *         debug checks: -EDEADLK (this thread holds it), -EXDEV (it is held with another domain).
+ *
+ * @p self null: the default domain, and no slot there, as pl_self() says when all are taken. Slot 0 (pl_domain_service())
+ * says the same of any domain. Such a caller gets the lock too: it sleeps and looks in turn, up to a millisecond at a time,
+ * longer when many do, behind those who have a slot; it cannot be interrupted, and debug checks do not see it.
+ *
+ * @return 0; -EINVAL (null or misaligned lock, when it gets to wait); -ESHUTDOWN (poisoned);
+ *         -ENOMEM (null @p self, and no memory for the default domain); debug checks: -EDEADLK (this thread holds it), -EXDEV (it is held with another domain).
  */
 PL_API int pl_qspin_lock(pl_thread *self, pl_qspinlock *lock);
 PL_API int pl_qspin_byte_lock(pl_thread *self, pl_qspinlock_byte *lock);
@@ -104,7 +109,7 @@ PL_API int pl_qspin_byte_trylock(pl_thread *self, pl_qspinlock_byte *lock);
 PL_API int pl_qspin_wide_trylock(pl_thread *self, pl_qspinlock_wide *lock);
 
 /**
- * Releases the lock; @p self is any slot of the lock's domain. Release. Inline, a system call when it wakes a sleeper,
+ * Releases the lock; @p self is any slot of the lock's domain, null stands for the default domain's slot 0. Release. Inline, a system call when it wakes a sleeper,
  * never waits for the lock.
  * @return 0; -EINVAL; -EPERM (debug checks: this thread does not hold it; nothing was released).
  */

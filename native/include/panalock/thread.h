@@ -19,13 +19,14 @@ PL_EXTERN_C_BEGIN
 /**
  * The calling thread's slot in the default domain, registered on first use, released when the thread ends.
  * Not async-signal-safe on first use: a thread whose handlers lock calls it once before.
- * @return null when every slot is taken.
+ * @return null when every slot is taken: the calls that take a lock are content with that, see qspinlock.h.
  */
 PL_API pl_thread *pl_self(void);
 
 /**
  * The calling thread's slot in any domain, likewise registered and released; finds it in a small table of the thread.
- * @return null when every slot is taken, the domain is null, or this thread has slots in 32 other open domains.
+ * @return null when every slot is taken, the domain is null, or this thread has slots in 32 other open domains. To wait
+ *         for its locks without a slot take pl_domain_service(domain); null would mean the default domain.
  */
 PL_API pl_thread *pl_self_in(pl_domain *domain);
 

@@ -3,12 +3,15 @@ package io.panalock;
 
 import io.panalock.internal.Layouts;
 import io.panalock.pure.QSpin;
-import java.util.concurrent.locks.LockSupport;
+import io.panalock.pure.Slotless;
 
-/** Waiting in Java: virtual threads always, which must leave their carriers, and platform threads of backend PURE. */
+/**
+ * Waiting in Java: virtual threads always, which must leave their carriers; platform threads of backend PURE; and those of
+ * every backend for which the domain has no slot.
+ */
 final class JavaWaiting {
-    private static final long SHORTEST_NAP_NANOS = 100_000;
-    private static final long LONGEST_NAP_NANOS = 10_000_000;
+    private static final int EAGER_TRIES = 4; // for a slot, one at each look; later
+    private static final int LOOKS_PER_TRY = 16;
 
     private JavaWaiting() {}
 
@@ -20,8 +23,15 @@ final class JavaWaiting {
     static int await(QSpinLock lock, LockThread me, int flags, long nanos) {
         if (!me.isVirtual()) {
             int slot = me.enter();
-            return slot < 0 ? slot : inLine(lock, me, slot, flags, nanos);
+            if (slot != -Layouts.ENOSPC) {
+                return slot < 0 ? slot : inLine(lock, me, slot, flags, nanos);
+            }
         }
+        return admitted(lock, me, flags, nanos);
+    }
+
+    /** Waits for admission and then for the lock, with a slot if there is one. */
+    static int admitted(QSpinLock lock, LockThread me, int flags, long nanos) {
         long start = nanos < 0 ? 0 : System.nanoTime();
         Admission admission = lock.admission();
         int result = admission.enter((flags & Layouts.WAIT_INTERRUPTIBLE) != 0, nanos);
@@ -52,37 +62,27 @@ final class JavaWaiting {
      * may wait for what the caller holds.
      */
     private static int beside(QSpinLock lock, LockThread me, int flags, long nanos) {
-        long start = System.nanoTime();
-        boolean interrupted = false;
+        Slotless wait = new Slotless(lock.domain.pure(), lock.pureWord, flags, nanos);
+        int slot;
+        long left;
         try {
-            for (long nap = SHORTEST_NAP_NANOS; ; nap = Math.min(nap * 2, LONGEST_NAP_NANOS)) {
-                if (lock.tryLock()) {
-                    return 0;
+            for (int looks = 1; ; looks++) {
+                int result = wait.look();
+                if (result != Slotless.AGAIN) {
+                    return result;
                 }
-                long left = nanos < 0 ? nap : nanos - (System.nanoTime() - start);
-                if (left <= 0) {
-                    return -Layouts.ETIMEDOUT;
-                }
-                LockSupport.parkNanos(lock, Math.min(nap, left));
-                if (Thread.interrupted()) {
-                    if ((flags & Layouts.WAIT_INTERRUPTIBLE) != 0) {
-                        return -Layouts.EINTR;
+                wait.nap();
+                if (looks <= EAGER_TRIES || looks % LOOKS_PER_TRY == 0) {
+                    slot = me.enter();
+                    if (slot != -Layouts.ENOSPC) {
+                        break;
                     }
-                    interrupted = true;
-                }
-                int slot = me.enter();
-                if (slot >= 0) {
-                    left = nanos < 0 ? nanos : Math.max(0, nanos - (System.nanoTime() - start));
-                    return inLine(lock, me, slot, flags, left);
-                }
-                if (slot != -Layouts.ENOSPC) {
-                    return slot;
                 }
             }
+            left = wait.left();
         } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            wait.end();
         }
+        return slot < 0 ? slot : inLine(lock, me, slot, flags, left);
     }
 }

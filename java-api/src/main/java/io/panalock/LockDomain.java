@@ -110,34 +110,70 @@ public final class LockDomain implements AutoCloseable {
     // ---- making one ----
 
     /**
-     * The process's own domain, made on first use; never closed.
+     * The process's own domain, made on first use; never closed. {@code -Dpanalock.slots=n} (or {@code PANALOCK_SLOTS=n} in
+     * the environment, for C too) says how many slots it has, 2 to 16,384; the default is 1,024.
      *
      * @return the default domain
      * @throws UnsatisfiedLinkError there is no native library; locks of {@link Backend#PURE} need not name a domain then
+     * @throws IllegalArgumentException {@code panalock.slots} is not such a number
+     * @throws OutOfMemoryError there is no memory for it
      */
     public static LockDomain ofDefault() {
+        Library.require();
+        DefaultSize.require(); // before a class fails to initialise, which would hide why
         return Default.NATIVE;
     }
 
     static LockDomain defaultFor(Backend backend) {
         if (backend == Backend.PURE && !Library.isLoaded()) {
+            DefaultSize.require();
             return PureDefault.DOMAIN;
         }
-        Library.require();
-        return Default.NATIVE;
+        return ofDefault();
+    }
+
+    /** What {@code -Dpanalock.slots} says. */
+    private static final class DefaultSize {
+        static final String TEXT = System.getProperty("panalock.slots");
+        static final int SLOTS = parse();
+
+        private static int parse() {
+            try {
+                int n = TEXT == null ? 0 : Integer.parseInt(TEXT.strip());
+                return TEXT != null && (n < Layouts.MIN_SLOTS || n > Layouts.MAX_SLOTS) ? -1 : n;
+            } catch (NumberFormatException e) {
+                return -1;
+            }
+        }
+
+        /** The number, or 0: not given. */
+        static int require() {
+            if (SLOTS < 0) {
+                throw new IllegalArgumentException("-Dpanalock.slots=" + TEXT + ": not a number from " + Layouts.MIN_SLOTS
+                        + " to " + Layouts.MAX_SLOTS + ".");
+            }
+            return SLOTS;
+        }
     }
 
     private static final class Default {
         static final LockDomain NATIVE = make();
 
         private static LockDomain make() {
+            int slots = DefaultSize.require();
             Natives.require();
-            if (CHECKS && panalock_h.pl_domain_default_checks() != 0) {
+            int result;
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment o = Natives.options(arena, slots, 0, CHECKS ? Layouts.DOMAIN_CHECKS : 0);
+                result = panalock_h.pl_domain_default_options(o);
+            }
+            if (result != 0) {
                 System.getLogger("io.panalock")
                         .log(
                                 System.Logger.Level.WARNING,
-                                "-Dpanalock.checks=true comes too late: native code has made the default domain"
-                                        + " already. Set PANALOCK_CHECKS=1 in the environment.");
+                                "-Dpanalock.slots or -Dpanalock.checks comes too late: native code has made the default"
+                                        + " domain already, with other ones. Set PANALOCK_SLOTS or PANALOCK_CHECKS=1 in the"
+                                        + " environment.");
             }
             MemorySegment d = panalock_h.pl_domain_default();
             if (d.address() == 0) {
@@ -148,7 +184,12 @@ public final class LockDomain implements AutoCloseable {
     }
 
     private static final class PureDefault {
-        static final LockDomain DOMAIN = builder().pure(true);
+        static final LockDomain DOMAIN = make();
+
+        private static LockDomain make() {
+            int slots = DefaultSize.require();
+            return (slots == 0 ? builder() : builder().slots(slots)).pure(true);
+        }
     }
 
     /** {@return a domain for the threads of this process, with the default sizes} */
@@ -199,7 +240,8 @@ public final class LockDomain implements AutoCloseable {
 
         /**
          * How many threads can have a slot at once, one being the domain's own: every native thread and every platform
-         * thread that has ever waited, and each virtual thread that waits right now.
+         * thread that has ever waited, and each virtual thread that waits right now. A thread that has to wait and finds
+         * none left does without: it looks at the lock now and then instead of being woken.
          *
          * @param slots 2 to 16,384; one of them is the domain's own
          * @return this

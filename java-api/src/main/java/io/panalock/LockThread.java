@@ -82,17 +82,7 @@ public final class LockThread {
 
     /** A slot to wait with, until {@link #exit}: its number, {@code -ENOSPC} or {@code -ESHUTDOWN}. */
     int enter() {
-        for (int i = 0; ; i++) {
-            if (own != 0 || !virtual && registerOwn()) {
-                return own;
-            }
-            int slot = Slots.register(domain.pure(), 0);
-            if (slot != -Layouts.ENOSPC || virtual || i == ENDING_TRIES) {
-                return slot;
-            }
-            // A thread that has ended for Java still has its slot for a moment.
-            LockSupport.parkNanos(this, ENDING_NANOS);
-        }
+        return own != 0 || !virtual && registerOwn() ? own : Slots.register(domain.pure(), 0);
     }
 
     void exit(int slot) {
@@ -104,6 +94,10 @@ public final class LockThread {
     /** A slot to hold locks with, until {@link #released} finds that none is held any more. */
     int hold() {
         int slot = enter();
+        for (int i = 0; slot == -Layouts.ENOSPC && !virtual && i < ENDING_TRIES; i++) {
+            LockSupport.parkNanos(this, ENDING_NANOS); // a thread that has ended for Java still has its slot for a moment
+            slot = enter();
+        }
         if (slot > 0 && slot != own) {
             Slots.name(domain.pure(), slot, name());
             own = slot;

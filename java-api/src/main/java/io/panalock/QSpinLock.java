@@ -372,7 +372,8 @@ public abstract sealed class QSpinLock implements Lock
     /**
      * Acquires the lock, waiting as long as it takes. Interruption is kept for later.
      *
-     * @throws IllegalStateException the lock's arena or domain is closed, or every thread slot of the domain is taken
+     * @throws IllegalStateException the lock's arena or domain is closed; or, with debug checks only, every thread slot of
+     *     the domain is taken
      */
     @Override
     public abstract void lock();
@@ -645,7 +646,7 @@ public abstract sealed class QSpinLock implements Lock
             }
             int slot = me.enter();
             if (slot < 0) {
-                return slot;
+                return slot == -Layouts.ENOSPC ? JavaWaiting.admitted(this, me, f, nanos) : slot;
             }
             try {
                 return waitNative(me, slot, f, nanos);

@@ -15,6 +15,8 @@
  *   <tr><td>{@code panalock.library}</td><td>{@code none}: do without the native library</td></tr>
  *   <tr><td>{@code panalock.backend}</td><td>the backend of locks that choose none, for example {@code pure}</td></tr>
  *   <tr><td>{@code panalock.checks}</td><td>{@code true}: report recursion and foreign unlocks</td></tr>
+ *   <tr><td>{@code panalock.slots}</td><td>threads that the default domain has slots for, and one more, see
+ *       {@link io.panalock.LockDomain#ofDefault}</td></tr>
  * </table>
  */
 package io.panalock;

@@ -14,7 +14,7 @@ final class Compete {
 
     private static final int BRIEF_LOOKS = 6; // looks of a newcomer before it stands by or parks
     private static final int CONFIRM_LOOKS = 8; // looks in a row that must find a hot lock free before it counts as idle
-    private static final int SPIN_GAP_NS = 800; // longest distance of looks under SPIN
+    static final int SPIN_GAP_NS = 800; // longest distance of looks under SPIN
     private static final int HOPELESS_NS = 100_000; // standing by, always found held: park
     private static final int VIRTUAL_HOPELESS_NS = 20_000; // the same for a virtual thread, which is cheap to park
     private static final int HOT_NS = 400; // contended again so soon after a contended acquisition: back-to-back use

@@ -154,6 +154,14 @@ final class Wait {
         domain.pacer.watch(m, address, value, LOOK_NS);
     }
 
+    /** Parks for so long, or until something happens that {@link #mustLeave} wants to know. */
+    void nap(long ns) {
+        if (!interruptible() && Thread.interrupted()) { // an interrupted thread does not park at all
+            interrupted = true;
+        }
+        domain.pacer.park(domain, ns);
+    }
+
     /**
      * Sleeps on the own node, which is in a line, until its state changes, time is up, or (an interruptible wait) the
      * thread is interrupted. Returns the state seen.

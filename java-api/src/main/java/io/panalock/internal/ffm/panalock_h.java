@@ -1490,6 +1490,66 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_domain_default_options {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_default_options");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_default_options$descriptor() {
+        return pl_domain_default_options.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static MethodHandle pl_domain_default_options$handle() {
+        return pl_domain_default_options.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static MemorySegment pl_domain_default_options$address() {
+        return pl_domain_default_options.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static int pl_domain_default_options(MemorySegment options) {
+        var mh$ = pl_domain_default_options.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_default_options", options);
+            }
+            return (int)mh$.invokeExact(options);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_domain_pool_take {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -5878,64 +5938,6 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_domain_doorbell", domain);
             }
             return (MemorySegment)mh$.invokeExact(domain);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_domain_default_checks {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT    );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_default_checks");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static FunctionDescriptor pl_domain_default_checks$descriptor() {
-        return pl_domain_default_checks.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static MethodHandle pl_domain_default_checks$handle() {
-        return pl_domain_default_checks.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static MemorySegment pl_domain_default_checks$address() {
-        return pl_domain_default_checks.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static int pl_domain_default_checks() {
-        var mh$ = pl_domain_default_checks.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_domain_default_checks");
-            }
-            return (int)mh$.invokeExact();
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
