@@ -13,6 +13,7 @@
 #include <panalock/waitq.h>
 #include <panalock/qspinlock.h>
 #include <panalock/ringbuf.h>
+#include <panalock/pipe.h>
 #include <panalock/bridge.h>
 
 #endif

@@ -57,10 +57,10 @@ void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line)
 	uint32_t mine = self->index + 1;
 	if (PL_LIKELY(pl_cas_acq(&line->lock, 0, mine))) /* N1: acquire, pairs with N2 */
 		return;
-	enum { brief_ns = 1000 };
+	enum { brief_ns = 3000 };
 	for (;;) {
 		uint32_t seen = pl_load_rlx(&line->lock);
-		if (seen && !(seen & PL_WAITQ_CONTENDED))
+		if (seen)
 			seen = pl_os_watch(&line->lock, seen, brief_ns);
 		if (!seen) {
 			/* Others may sleep still: we cannot know, so we hold it as contended. */

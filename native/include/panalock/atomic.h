@@ -33,6 +33,13 @@ static inline bool pl_cas_ar(uint32_t *p, uint32_t expected, uint32_t desired)
 static inline uint32_t pl_swap_ar(uint32_t *p, uint32_t v) { return __atomic_exchange_n(p, v, __ATOMIC_ACQ_REL); }
 static inline uint32_t pl_or_ar(uint32_t *p, uint32_t bits) { return __atomic_fetch_or(p, bits, __ATOMIC_ACQ_REL); }
 static inline uint32_t pl_and_ar(uint32_t *p, uint32_t bits) { return __atomic_fetch_and(p, bits, __ATOMIC_ACQ_REL); }
+static inline uint32_t pl_xor_ar(uint32_t *p, uint32_t bits) { return __atomic_fetch_xor(p, bits, __ATOMIC_ACQ_REL); }
+/* Returns the value before: equal to @expected if it was swapped. */
+static inline uint32_t pl_cas_value_ar(uint32_t *p, uint32_t expected, uint32_t desired)
+{
+	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return expected;
+}
 static inline uint32_t pl_add_ar(uint32_t *p, uint32_t n) { return __atomic_fetch_add(p, n, __ATOMIC_ACQ_REL); }
 static inline uint32_t pl_sub_rel(uint32_t *p, uint32_t n) { return __atomic_fetch_sub(p, n, __ATOMIC_RELEASE); }
 

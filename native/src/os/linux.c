@@ -6,11 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <panalock/atomic.h>
-#include <panalock/futex.h>
 #include <panalock/qspinlock.h>
 #include <sched.h>
 #include <stdio.h>
@@ -140,47 +137,3 @@ void pl_os_block_signals(pl_os_signals *saved)
 }
 
 void pl_os_restore_signals(const pl_os_signals *saved) { sigprocmask(SIG_SETMASK, &saved->before, NULL); }
-
-static int op(int command, uint32_t flags) { return flags & PL_FUTEX_SHARED ? command : command | FUTEX_PRIVATE_FLAG; }
-
-static bool bad_word(const uint32_t *word, uint32_t flags)
-{
-	return !word || (uintptr_t)word % sizeof *word || flags & ~(uint32_t)PL_FUTEX_SHARED;
-}
-
-/* The result of a raw system call as a value; errno stays what it was. */
-static int result(long returned, int errno_before)
-{
-	int error = errno;
-	errno = errno_before;
-	return returned < 0 ? -error : (int)returned;
-}
-
-int pl_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns, uint32_t flags)
-{
-	if (bad_word(word, flags))
-		return -EINVAL;
-	int saved = errno;
-	struct timespec limit = {.tv_sec = timeout_ns / ns_per_s, .tv_nsec = timeout_ns % ns_per_s};
-	struct timespec *bound = timeout_ns < 0 ? NULL : &limit;
-	return result(syscall(SYS_futex, word, op(FUTEX_WAIT, flags), expected, bound, NULL, 0), saved);
-}
-
-int pl_futex_wake(uint32_t *word, uint32_t count, uint32_t flags)
-{
-	if (bad_word(word, flags))
-		return -EINVAL;
-	if (count == 0)
-		return 0; /* the system call would wake one */
-	int saved = errno;
-	return result(syscall(SYS_futex, word, op(FUTEX_WAKE, flags), count > INT_MAX ? INT_MAX : count, NULL, NULL, 0), saved);
-}
-
-int pl_futex_requeue(uint32_t *word, uint32_t expected, uint32_t wake, uint32_t move, uint32_t *target, uint32_t flags)
-{
-	if (bad_word(word, flags) || bad_word(target, flags) || wake > INT_MAX || move > INT_MAX)
-		return -EINVAL;
-	int saved = errno;
-	return result(syscall(SYS_futex, word, op(FUTEX_CMP_REQUEUE, flags), wake, (void *)(uintptr_t)move, target, expected),
-		      saved);
-}
