@@ -15,7 +15,7 @@
 
 /* ---- watchdog ---- */
 
-static unsigned limit_s = 60; /* for one test; PANALOCK_TEST_LIMIT */
+static unsigned limit_s = 300; /* for one test; PANALOCK_TEST_LIMIT */
 
 static const char *volatile current = "?";
 

@@ -21,6 +21,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The memory in which the waiters of locks meet: thread slots, lines of sleepers, and a pool of lock words. Every lock is
@@ -522,8 +524,7 @@ public final class LockDomain implements AutoCloseable {
         }
         long word = Pool.take(pure);
         for (int i = 0; word == -Layouts.ENOSPC && i < 10; i++) {
-            System.gc(); // words of unreachable locks come back by their cleaners
-            pause();
+            collect(); // words of unreachable locks come back by their cleaners
             word = Pool.take(pure);
         }
         if (word == -Layouts.ESHUTDOWN) {
@@ -537,9 +538,14 @@ public final class LockDomain implements AutoCloseable {
         p.ownsPoolWord = true;
     }
 
-    private static void pause() {
+    /** Collects garbage and, within bounds, waits until the cleaners have been at work, however busy the machine is. */
+    private static void collect() {
+        CountDownLatch cleaning = new CountDownLatch(1);
+        CLEANER.register(new Object(), cleaning::countDown);
+        System.gc();
         try {
-            Thread.sleep(10);
+            Thread.sleep(1); // for those behind it
+            cleaning.await(1, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Another JVM on the class path: for settings that are read once, and for what may hang. */
 final class Child {
-    private static final int SECONDS = 60;
+    private static final int SECONDS = 300;
 
     /** How it ended, and what it wrote to both streams. */
     record Result(int exitCode, String output) {}

@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
 
 /** Waiting for what other threads are about to do; never for ever. */
 final class Eventually {
-    private static final long LIMIT = TimeUnit.SECONDS.toNanos(20);
+    private static final long LIMIT = TimeUnit.SECONDS.toNanos(120);
 
     private Eventually() {}
 

@@ -369,7 +369,7 @@ class LockDomainTest {
                 .start(output);
         try {
             Adder.add(domain, data, times, "HYBRID");
-            assertThat(other.waitFor(40, TimeUnit.SECONDS)).as("the other process ends").isTrue();
+            assertThat(other.waitFor(300, TimeUnit.SECONDS)).as("the other process ends").isTrue();
         } finally {
             other.destroyForcibly();
         }

@@ -10,7 +10,7 @@ import java.util.function.BooleanSupplier;
 
 /** Threads of a test: all of them end in time, and what one throws fails the test. */
 final class Crew {
-    static final Duration LIMIT = Duration.ofSeconds(20);
+    static final Duration LIMIT = Duration.ofSeconds(120);
 
     private final Duration limit;
     private final List<Thread> threads = new ArrayList<>();

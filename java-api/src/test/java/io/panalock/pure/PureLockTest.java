@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.panalock.Promptly;
 import io.panalock.internal.Layouts;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -61,8 +62,8 @@ class PureLockTest {
 
     /** Starts a thread that waits for the lock, notes the result, and releases it again if it got it. */
     private Thread waiter(LockWord lock, boolean virtual, int flags, long nanos, AtomicInteger result) {
+        int slot = Crew.slot(domain);
         return crew.start(virtual, () -> {
-            int slot = Crew.slot(domain);
             int r = QSpin.lock(domain, lock, flags, nanos, slot);
             if (r == 0) {
                 QSpin.unlock(domain, lock, slot);
@@ -145,12 +146,16 @@ class PureLockTest {
     void timesOutThoughNobodyReleases(int layout, int flags, boolean virtual) throws Exception {
         LockWord lock = pooled(layout);
         assertThat(QSpin.tryLock(lock)).isTrue();
-        AtomicInteger result = new AtomicInteger(1);
-        long start = System.nanoTime();
-        waiter(lock, virtual, flags, 30 * MS, result);
-        crew.join();
-        assertThat(result).hasValue(-Layouts.ETIMEDOUT);
-        assertThat(System.nanoTime() - start).isBetween(30 * MS, 2000 * MS);
+        Promptly.within(500, () -> {
+            AtomicInteger result = new AtomicInteger(1);
+            long start = System.nanoTime();
+            waiter(lock, virtual, flags, 30 * MS, result);
+            crew.join();
+            long took = System.nanoTime() - start;
+            assertThat(result).hasValue(-Layouts.ETIMEDOUT);
+            assertThat(took).isGreaterThanOrEqualTo(30 * MS);
+            return took;
+        });
         unlock(lock);
         assertUntouched(lock);
         assertThat(QSpin.lock(domain, lock, flags, 0, Crew.slot(domain))).isZero();
@@ -211,9 +216,7 @@ class PureLockTest {
         awaitSleepers(lock, 1);
         int slot = Crew.slot(domain);
         assertThat(Slots.interrupt(domain, slot)).isZero();
-        long start = System.nanoTime();
-        assertThat(QSpin.lock(domain, lock, INTERRUPTIBLE, 2000 * MS, slot)).isEqualTo(-Layouts.EINTR);
-        assertThat(System.nanoTime() - start).isLessThan(1000 * MS);
+        assertThat(QSpin.lock(domain, lock, INTERRUPTIBLE, 100_000 * MS, slot)).isEqualTo(-Layouts.EINTR);
         assertThat(QSpin.lock(domain, lock, INTERRUPTIBLE, 20 * MS, slot)).isEqualTo(-Layouts.ETIMEDOUT);
         unlock(lock);
         crew.join();
@@ -313,17 +316,19 @@ class PureLockTest {
     @ValueSource(ints = {0, 1, 2})
     void chosenWaiterThatWasKilledDelaysTheOthersBriefly(int layout) throws Exception {
         LockWord lock = pooled(layout);
-        assertThat(QSpin.tryLock(lock)).isTrue();
-        AtomicInteger result = new AtomicInteger(1);
-        waiter(lock, false, 0, FOREVER, result);
-        awaitSleepers(lock, 1);
-        lock.setBits(Layouts.Q_STANDBY); // as if it had been chosen and died
-        unlock(lock);
-        long start = System.nanoTime();
-        crew.join();
-        assertThat(result).hasValue(0);
-        assertThat(System.nanoTime() - start).isLessThan(1000 * MS);
-        assertUntouched(lock);
+        Promptly.within(500, () -> {
+            assertThat(QSpin.tryLock(lock)).isTrue();
+            AtomicInteger result = new AtomicInteger(1);
+            waiter(lock, false, 0, FOREVER, result);
+            awaitSleepers(lock, 1);
+            lock.setBits(Layouts.Q_STANDBY); // as if it had been chosen and died
+            unlock(lock);
+            long start = System.nanoTime();
+            crew.join();
+            assertThat(result).hasValue(0);
+            assertUntouched(lock);
+            return System.nanoTime() - start;
+        });
     }
 
     @Test

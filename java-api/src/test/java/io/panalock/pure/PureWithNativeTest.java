@@ -216,11 +216,9 @@ class PureWithNativeTest {
         MemorySegment slot = n.slot();
         assertThat(panalock_h.pl_thread_interrupt(slot)).isZero();
         AtomicInteger result = new AtomicInteger(1);
-        long start = System.nanoTime();
-        crew.start(side.virtual, () -> result.set(side.lock(n, lock, slot, Layouts.WAIT_INTERRUPTIBLE, 2000 * MS)));
+        crew.start(side.virtual, () -> result.set(side.lock(n, lock, slot, Layouts.WAIT_INTERRUPTIBLE, 1000 * Crew.LIMIT.toNanos())));
         Crew.await("ended", () -> result.get() != 1);
         assertThat(result).hasValue(-Layouts.EINTR);
-        assertThat(System.nanoTime() - start).as("at once").isLessThan(1000 * MS);
         QSpin.unlock(d, lock, 0);
         crew.join();
     }
