@@ -23,7 +23,9 @@ public record Claim(String id, String sentence, Quantity subject, Quantity peer,
         MEMBARRIER,
         /** Contention needs two CPUs. */
         TWO_CPUS,
-        MEMBARRIER_AND_TWO_CPUS
+        MEMBARRIER_AND_TWO_CPUS,
+        /** A checkout of the sources, with what is needed to build them. */
+        SOURCES
     }
 
     public Claim {

@@ -97,6 +97,9 @@ public final class ClaimRunner {
         if (needsCpus && machine.get("cpus") instanceof Integer cpus && cpus < 2) {
             return Optional.of("one CPU only");
         }
+        if (claim.need() == Claim.Need.SOURCES && SourceCheck.sources().isEmpty()) {
+            return Optional.of("no checkout of the sources");
+        }
         return Optional.empty();
     }
 
