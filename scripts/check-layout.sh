@@ -21,7 +21,7 @@ while read -r name value; do
 	actual=$(printf '%s\n' "$abi" | awk -v n="$name" '$1 == "constant" && $2 == n { print $4 }')
 	[ -n "$actual" ] && [ $((actual)) -eq "$value" ] || die "docs/layout.md: $name is ${actual:-unknown}, not $value"
 done < <(
-	sed -n 's/^| \([0-9]*\) | `\(PL_Q_[A-Z]*\)` .*/\2 \1/p' "$ROOT/docs/layout.md" | while read -r n bit; do echo "$n $((1 << bit))"; done
+	sed -n 's/^| \([0-9]*\) | `\(PL_Q_[A-Z_]*\)` .*/\2 \1/p' "$ROOT/docs/layout.md" | while read -r n bit; do echo "$n $((1 << bit))"; done
 	sed -n 's/^| `\(PL_NODE_[A-Z]*\)` | \([0-9]*\) .*/\1 \2/p' "$ROOT/docs/layout.md"
 	sed -n 's/.*Layout version \*\*\([0-9]*\)\*\*.*/PL_LAYOUT_VERSION \1/p' "$ROOT/docs/layout.md"
 )

@@ -17,7 +17,7 @@ sub unlabelled {
 	for my $line (split /\n/, $text) {
 		$n++;
 		push @errors, "$file:$n: an ordered access without a label"
-			if $line =~ /\bpl_(load_acq|store_rel|cas_acq|cas_ar|swap_ar|or_ar|and_ar|add_ar|sub_rel|fence)\(|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)/
+			if $line =~ /\bpl_(load_acq|store_rel|cas_acq|cas_ar|swap_ar|or_ar|and_ar|add_ar|sub_rel|dec_rel|dec8_rel|fence)\(|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)/
 			&& "$before $line" !~ m{/\*.*\b$label\b};
 		$before = $line;
 	}

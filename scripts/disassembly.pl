@@ -117,16 +117,16 @@ if ($mode eq 'waits') {
 	print "$library: " . scalar(@rest) . " fast paths call nothing but an outline atomic\n" unless @errors;
 } elsif ($mode eq 'orders') {
 	my %wanted = (load_rlx => 'ldr', load_acq => 'ldar', store_rlx => 'str', store_rel => 'stlr', fence => 'dmb ish', compiler_fence => '');
-	my %instruction = (cas => 'cas', swap => 'swp', or => 'ldset', and => 'ldclr', add => 'ldadd', sub => 'ldadd');
+	my %instruction = (cas => 'cas', swap => 'swp', or => 'ldset', and => 'ldclr', add => 'ldadd', sub => 'ldadd', dec => 'ldadd');
 	my %suffix = (rlx => 'relax', acq => 'acq', rel => 'rel', ar => 'acq_rel');
 	for my $f (@rest) {
 		push @errors, "there is no $f" and next unless $code{$f};
-		my ($op, $bits, $order) = $f =~ /^pl_([a-z_]+?)(64)?(_(?:rlx|acq|rel|ar))?$/;
+		my ($op, $bits, $order) = $f =~ /^pl_([a-z_]+?)(64|8)?(_(?:rlx|acq|rel|ar))?$/;
 		my $name = $op . ($order // '');
 		my $want = $wanted{$name};
 		if (!defined $want) {
 			push @errors, "$f: an operation that this check does not know" and next unless $instruction{$op} && $order;
-			$want = "__aarch64_$instruction{$op}" . ($bits ? 8 : 4) . '_' . $suffix{ substr $order, 1 };
+			$want = "__aarch64_$instruction{$op}" . ($bits ? $bits / 8 : 4) . '_' . $suffix{ substr $order, 1 };
 		}
 		my @does;
 		for my $i (@{ $code{$f} }) {

@@ -21,7 +21,8 @@ _Static_assert(offsetof(pl_thread, held) == PL_CACHE_LINE, "the held table's fir
 _Static_assert(sizeof(pl_overflow) % PL_CACHE_LINE == 0, "tables must not share cache lines");
 _Static_assert(sizeof(pl_bucket) == PL_CACHE_LINE, "buckets must not share cache lines");
 _Static_assert(sizeof(pl_domain) % PL_CACHE_LINE == 0, "the slots begin on a cache line");
-_Static_assert(PL_MAX_SLOTS * PL_NESTING <= 1 << (32 - PL_Q_BYTE_TAIL_SHIFT), "BYTE's tail must name every node");
+_Static_assert(PL_MAX_SLOTS * PL_NESTING - 1 <= PL_Q_BYTE_TAIL_MASK >> PL_Q_BYTE_TAIL_SHIFT, "BYTE's tail must name every node");
+_Static_assert(PL_MAX_SLOTS * PL_NESTING - 1 <= PL_Q_TAIL_MASK >> PL_Q_TAIL_SHIFT, "WORD's tail must name every node");
 
 /* What this process knows of a domain that it has open. Entries are never freed, only reused: look-ups take no lock. */
 typedef struct mapping {

@@ -66,8 +66,13 @@ INLINE uint32_t bits(view v)
 	return v.layout == PL_LAYOUT_WIDE ? queue | pl_load_rlx(v.owner) : queue;
 }
 
+INLINE uint32_t parked_bit(view v) { return v.layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_PARKED : PL_Q_PARKED; }
+INLINE uint32_t tail_mask(view v) { return v.layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_MASK : PL_Q_TAIL_MASK; }
 INLINE int tail_shift(view v) { return v.layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_SHIFT : PL_Q_TAIL_SHIFT; }
-INLINE uint32_t tail_of(view v, uint32_t seen) { return seen >> tail_shift(v); }
+INLINE uint32_t tail_of(view v, uint32_t seen) { return (seen & tail_mask(v)) >> tail_shift(v); }
+
+/* True when nobody is responsible for the sleepers of a free lock with these bits. */
+INLINE bool must_kick(view v, uint32_t seen) { return (seen & (parked_bit(v) | PL_Q_STANDBY)) == parked_bit(v); }
 
 /* Both return the word before; one word's modification order decides who sees whom. */
 INLINE uint32_t set_bits(view v, uint32_t some)
@@ -235,7 +240,7 @@ INLINE void leave_line(view v, wait *w, pl_line_guard *guard, uint32_t *watch, u
 	pl_line_remove(guard, w->number);
 	pl_store_rlx(&w->node->state, PL_NODE_IDLE);
 	if (!pl_line_find(guard, 0, w->key))
-		clear_bits(v, PL_Q_PARKED);
+		clear_bits(v, parked_bit(v));
 	else
 		*watch = pl_line_new_watch(guard, w->key, w->number, watch_was);
 }
@@ -271,7 +276,7 @@ INLINE int park(view v, wait *w)
 	pl_line_lock(&guard, w->self, pl_line_of(w->domain, w->key));
 	w->node->kind = w->reserved ? PL_NODE_RESERVED : 0;
 	pl_line_insert(&guard, w->number);
-	set_bits(v, PL_Q_PARKED); /* P1: set before the look below; pairs with U1, U2, U4 */
+	set_bits(v, parked_bit(v)); /* P1: set before the look below; pairs with U1, U2, U4 */
 	if (w->standby)
 		clear_bits(v, PL_Q_STANDBY);
 	w->standby = false;
@@ -344,7 +349,7 @@ INLINE int kick(pl_thread *self, view v, bool doorbell)
 		} else {
 			was = pl_line_choose(&guard, number);
 			if (!pl_line_find(&guard, 0, key))
-				clear_bits(v, PL_Q_PARKED);
+				clear_bits(v, parked_bit(v));
 			else
 				watch = pl_line_new_watch(&guard, key, number, &watch_was);
 		}
@@ -384,7 +389,7 @@ INLINE void give_up(view v, wait *w)
 	if (v.layout == PL_LAYOUT_WIDE)
 		pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* P2: as P1, pairs with U1, U2, U4 */
 	uint32_t seen = bits(v);
-	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && pl_q_must_kick(seen))
+	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && must_kick(v, seen))
 		kick(w->self, v, true);
 }
 
@@ -403,7 +408,7 @@ INLINE int wait_parking(view v, wait *w)
 	for (;;) {
 		uint32_t seen = bits(v);
 		/* Nobody stands by and nobody sleeps before us: we stand by. */
-		if (!w->standby && !(seen & (PL_Q_STANDBY | PL_Q_PARKED)))
+		if (!w->standby && !(seen & (PL_Q_STANDBY | parked_bit(v))))
 			w->standby = !(set_bits(v, PL_Q_STANDBY) & PL_Q_STANDBY);
 		int result = w->standby ? compete(v, w) : SLEEP;
 		if (result == SLEEP)
@@ -490,10 +495,9 @@ INLINE int64_t swap_tail(view v, uint32_t number)
 {
 	if (v.layout == PL_LAYOUT_BYTE) /* Q1: acquire and release, pairs with itself (the next tail) */
 		return __atomic_exchange_n((uint16_t *)(void *)v.queue + 1, (uint16_t)number, __ATOMIC_ACQ_REL);
-	uint32_t low = (1u << PL_Q_TAIL_SHIFT) - 1;
 	for (int i = 0; i < tail_tries; i++) {
 		uint32_t seen = pl_load_rlx(v.queue);
-		if (pl_cas_ar(v.queue, seen, (seen & low) | number << PL_Q_TAIL_SHIFT)) /* Q1 */
+		if (pl_cas_ar(v.queue, seen, (seen & ~PL_Q_TAIL_MASK) | number << PL_Q_TAIL_SHIFT)) /* Q1 */
 			return tail_of(v, seen);
 	}
 	return -1;
@@ -502,11 +506,10 @@ INLINE int64_t swap_tail(view v, uint32_t number)
 /* Gives PENDING back, and the tail if it is @number. True if it was, or there was none: nobody queues behind us. */
 INLINE bool leave_queue(view v, uint32_t number)
 {
-	uint32_t low = (1u << tail_shift(v)) - 1;
 	for (;;) {
 		uint32_t seen = pl_load_rlx(v.queue);
 		bool last = tail_of(v, seen) == number;
-		if (pl_cas_ar(v.queue, seen, seen & ~PL_Q_PENDING & (last ? low : UINT32_MAX))) /* Q6: release, pairs with B1 and Q1 */
+		if (pl_cas_ar(v.queue, seen, seen & ~PL_Q_PENDING & ~(last ? tail_mask(v) : 0))) /* Q6: release, pairs with B1 and Q1 */
 			return last;
 	}
 }
@@ -533,7 +536,7 @@ INLINE int take_reserved(view v)
 INLINE int wait_spinning(view v, wait *w)
 {
 	uint32_t seen = bits(v);
-	if ((seen & ~(PL_Q_PARKED | PL_Q_STANDBY)) == PL_Q_PENDING) /* being handed over: look once more, not for ever */
+	if ((seen & ~(parked_bit(v) | PL_Q_STANDBY)) == PL_Q_PENDING) /* being handed over: look once more, not for ever */
 		seen = pl_os_watch(v.queue, seen, look_ns);
 	if (!(seen & PL_Q_PENDING) && !tail_of(v, seen)) {
 		uint32_t old = set_bits(v, PL_Q_PENDING);

@@ -30,6 +30,44 @@ static void each_operation_returns_and_leaves_what_its_name_says(void **state)
 	pl_compiler_fence();
 }
 
+/* Every lowest byte that the precondition allows, under every kind of upper bytes: the flags of one instruction must say
+ * what a look at the result says. */
+static void decrement_says_what_a_look_at_the_result_would(void **state)
+{
+	(void)state;
+	static const uint32_t uppers[] = {0, 0x100, 0x200, 0x300, 0x400, 0x7ffffc00, 0x7fffff00, 0x55555500, 0x2aaaaa00};
+	for (uint32_t bit = 1; bit < 8; bit++)
+		for (uint32_t muted = 0; muted < 2; muted++)
+			for (uint32_t top = 0; top < 2; top++)
+				for (size_t u = 0; u < sizeof uppers / sizeof *uppers; u++) {
+					uint32_t mute = 1u << bit, left = top << 31 | uppers[u] | (muted ? mute : 0);
+					uint32_t word = left + 1, same = word;
+					int expected = top && !(left & mute);
+					assert_int_equal(pl_dec_rel(&word, mute), expected);
+					assert_int_equal(portable_dec_rel(&same, mute), expected);
+					assert_int_equal(word, left);
+					assert_int_equal(same, left);
+					if (bit == 7)
+						continue;
+					uint8_t byte_left = (uint8_t)(top << 7 | (left & mute)), bytes[4] = {0x5a, (uint8_t)(byte_left + 1), 0xff, 0};
+					assert_int_equal(pl_dec8_rel(&bytes[1], (uint8_t)mute), expected);
+					assert_int_equal(bytes[1], byte_left);
+					bytes[1]++;
+					assert_int_equal(portable_dec8_rel(&bytes[1], (uint8_t)mute), expected);
+					assert_memory_equal(bytes, ((uint8_t[]){0x5a, byte_left, 0xff, 0}), 4);
+				}
+	uint32_t word = 0, same = 0;
+	assert_int_equal(pl_dec_rel(&word, 4), -1);
+	assert_int_equal(portable_dec_rel(&same, 4), -1);
+	assert_int_equal(word, UINT32_MAX);
+	assert_int_equal(same, UINT32_MAX);
+	uint8_t byte = 0, twin = 0;
+	assert_int_equal(pl_dec8_rel(&byte, 4), -1);
+	assert_int_equal(portable_dec8_rel(&twin, 4), -1);
+	assert_int_equal(byte, UINT8_MAX);
+	assert_int_equal(twin, UINT8_MAX);
+}
+
 typedef struct {
 	uint32_t added, bits, swapped;
 } counters;
@@ -63,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_operation_returns_and_leaves_what_its_name_says),
+		TEST(decrement_says_what_a_look_at_the_result_would),
 		TEST(read_modify_writes_of_four_threads_lose_nothing),
 	};
 	return cmocka_run_group_tests_name("atomic", tests, NULL, NULL);

@@ -36,27 +36,25 @@ static uint32_t *queue_word(int layout, any_lock *lock) { return &lock->words[la
 static void release_says_whether_a_kick_is_due(void **state)
 {
 	(void)state;
-	static const struct {
-		uint32_t bits;
-		int kick;
-	} cases[] = {
-		{0, 0},
-		{PL_Q_PARKED, 1},
-		{PL_Q_PARKED | PL_Q_STANDBY, 0},
-		{PL_Q_STANDBY, 0},
-		{PL_Q_PENDING, 0},
-		{PL_Q_PARKED | PL_Q_PENDING, 1},
-		{PL_Q_PARKED | 5u << PL_Q_BYTE_TAIL_SHIFT, 1},
-		{PL_Q_PARKED | PL_Q_POISON, 1},
-	};
+	/* Every state that a held lock can be in, poisoned ones too: their waiters must still be woken. */
+	static const uint32_t tails[] = {0, 1, 4, 5, 0x7fff, 0x8000, PL_MAX_SLOTS * PL_NESTING - 1};
+	enum { parked = 1, standby = 2, pending = 4, poison = 8, combinations = 16 };
 	for (int layout = 0; layout < layouts; layout++)
-		for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-			any_lock lock = {.words = {0, 0}};
-			lock.words[0] = PL_Q_LOCKED;
-			*queue_word(layout, &lock) |= cases[i].bits;
-			assert_int_equal(QUIETLY(any_release(layout, &lock)), cases[i].kick);
-			assert_int_equal(any_bits(layout, &lock), cases[i].bits);
-		}
+		for (int set = 0; set < combinations; set++)
+			for (size_t t = 0; t < sizeof tails / sizeof *tails; t++) {
+				any_lock lock = {.words = {PL_Q_LOCKED, 0}};
+				uint32_t left = (set & parked ? parked_bit(layout) : 0) | (set & standby ? PL_Q_STANDBY : 0) |
+						(set & pending ? PL_Q_PENDING : 0) | (set & poison ? PL_Q_POISON : 0) |
+						tails[t] << (layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_SHIFT : PL_Q_TAIL_SHIFT);
+				*queue_word(layout, &lock) |= left;
+				any_lock inlined = lock;
+				assert_int_equal(any_tail(layout, &lock), tails[t]);
+				int expected = (set & (parked | standby)) == parked;
+				assert_int_equal(QUIETLY(any_release(layout, &lock)), expected);
+				assert_int_equal(any_release_inline(layout, &inlined), expected);
+				assert_int_equal(any_bits(layout, &lock), left);
+				assert_int_equal(any_bits(layout, &inlined), left);
+			}
 	for (int layout = 0; layout < layouts; layout++) {
 		char bytes[16] = {0};
 		assert_int_equal(QUIETLY(any_release(layout, NULL)), -EINVAL);

@@ -85,17 +85,21 @@ static void domain_of_1024_slots_fits_into_512_kib(void **state)
 static void bits_of_the_word_do_not_overlap(void **state)
 {
 	(void)state;
-	const uint32_t bits[] = {PL_Q_LOCKED, PL_Q_PARKED, PL_Q_STANDBY, PL_Q_POISON, PL_Q_PENDING};
+	const uint32_t bits[] = {PL_Q_LOCKED, PL_Q_BYTE_PARKED, PL_Q_STANDBY, PL_Q_POISON, PL_Q_PENDING, PL_Q_TAIL_MASK, PL_Q_PARKED};
 	uint32_t all = 0;
 	for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
 		assert_int_equal(all & bits[i], 0);
 		all |= bits[i];
 	}
-	assert_true(all < 1u << PL_Q_TAIL_SHIFT);
-	/* BYTE unlocks by its lowest byte alone: what decides about a kick must be in there. */
-	assert_true((PL_Q_LOCKED | PL_Q_PARKED | PL_Q_STANDBY | PL_Q_POISON) < 1u << 8);
+	assert_int_equal(PL_Q_BYTE_TAIL_MASK & (PL_Q_LOCKED | PL_Q_BYTE_PARKED | PL_Q_STANDBY | PL_Q_POISON | PL_Q_PENDING), 0);
+	/* What pl_dec_rel() and pl_dec8_rel() tell from the flags: a sign bit each, and STANDBY alone in the byte whose parity counts. */
+	assert_int_equal(PL_Q_PARKED, 1u << 31);
+	assert_int_equal(PL_Q_BYTE_PARKED, 1u << 7);
+	assert_int_equal(all & 0xff, PL_Q_LOCKED | PL_Q_STANDBY | PL_Q_BYTE_PARKED);
+	assert_int_equal(PL_Q_LOCKED, 1);
 	uint32_t highest_node = PL_MAX_SLOTS * PL_NESTING - 1;
-	assert_true(highest_node < 1u << (32 - PL_Q_BYTE_TAIL_SHIFT));
+	assert_int_equal((highest_node << PL_Q_TAIL_SHIFT & PL_Q_TAIL_MASK) >> PL_Q_TAIL_SHIFT, highest_node);
+	assert_int_equal((highest_node << PL_Q_BYTE_TAIL_SHIFT & PL_Q_BYTE_TAIL_MASK) >> PL_Q_BYTE_TAIL_SHIFT, highest_node);
 }
 
 static void parts_of_a_domain_follow_each_other(void **state)

@@ -144,7 +144,7 @@ static void progress_against(crew_fn adversary, uint64_t rounds)
 			crew_run(spinners, spin_rounds, &g);
 			crew_join(enemy);
 			assert_int_equal(g.counter, (int64_t)(spinners * g.rounds));
-			assert_int_equal(any_bits(layout, &g.lock) & ~PL_Q_PARKED, 0);
+			assert_int_equal(any_bits(layout, &g.lock) & ~parked_bit(layout), 0);
 		}
 }
 
@@ -359,7 +359,7 @@ static void check_line(line_game *g)
 	}
 	REQUIRE_EQUAL(guard.line->tail, before);
 	/* PARKED is set a moment after a waiter has joined, but both under the lock. */
-	REQUIRE_EQUAL((any_bits(g->layout, g->lock) & PL_Q_PARKED) != 0, of_this_lock != 0);
+	REQUIRE_EQUAL((any_bits(g->layout, g->lock) & parked_bit(g->layout)) != 0, of_this_lock != 0);
 	pl_line_unlock(&guard);
 }
 

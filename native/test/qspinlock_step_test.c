@@ -201,7 +201,7 @@ static int child_releases_slowly(int argc, char **argv)
 		l.lock = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		REQUIRE_EQUAL(any_lock_it(l.layout, self, l.lock), 0);
 		pl_store_rel(&l.go, round);
-		AWAIT(any_bits(l.layout, l.lock) & PL_Q_PARKED);
+		AWAIT(any_bits(l.layout, l.lock) & parked_bit(l.layout));
 		arm();
 		int err = any_unlock(l.layout, self, l.lock);
 		disarm();

@@ -357,13 +357,13 @@ static void sleepers_of_two_locks_in_one_bucket_are_kept_apart(void **state)
 		AWAIT(is_asleep_at(layout, a, at_a.slot));
 		crew *second = crew_start(1, wait_at, &at_b);
 		AWAIT(is_asleep_at(layout, b, at_b.slot));
-		assert_true(any_bits(layout, a) & any_bits(layout, b) & PL_Q_PARKED);
+		assert_true(any_bits(layout, a) & any_bits(layout, b) & parked_bit(layout));
 		assert_int_equal(any_unlock(layout, self, b), 0);
 		crew_join(second);
 		assert_true(is_parked(at_a.slot));
 		assert_int_equal(any_bits(layout, b), 0);
 		/* On a slow machine its slice was over before it went to sleep: reserved. */
-		assert_int_equal(any_bits(layout, a) & ~PL_Q_PENDING, PL_Q_LOCKED | PL_Q_PARKED);
+		assert_int_equal(any_bits(layout, a) & ~PL_Q_PENDING, PL_Q_LOCKED | parked_bit(layout));
 		assert_int_equal(any_unlock(layout, self, a), 0);
 		crew_join(first);
 		assert_int_equal(any_bits(layout, a), 0);
@@ -448,7 +448,7 @@ static void waker_that_finds_nobody_leaves_no_standby_behind(void **state)
 		for (uint32_t flags = 0; flags <= PL_WAIT_SPIN; flags++) {
 			lone_waiter w = {.layout = layout, .flags = flags};
 			assert_int_equal(any_lock_it(layout, self, &w.lock), 0);
-			pl_or_ar(queue_word(layout, &w.lock), PL_Q_PARKED);
+			pl_or_ar(queue_word(layout, &w.lock), parked_bit(layout));
 			assert_int_equal(any_unlock(layout, self, &w.lock), 0);
 			assert_false(any_bits(layout, &w.lock) & PL_Q_STANDBY);
 			assert_int_equal(any_lock_it(layout, self, &w.lock), 0);

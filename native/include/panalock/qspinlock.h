@@ -39,16 +39,21 @@ PL_EXTERN_C_BEGIN
 #define PL_LAYOUT_BYTE 1
 #define PL_LAYOUT_WIDE 2
 
-/* Bits of the lock word; in WIDE, LOCKED and POISON live in `owner` and everything else in `queue`. */
-#define PL_Q_LOCKED  0x1u   /**< Held. */
-#define PL_Q_PARKED  0x2u   /**< Waiters sleep: set and cleared under their bucket's lock. */
-#define PL_Q_STANDBY 0x4u   /**< One woken waiter is responsible: an unlocker need not wake another. */
-#define PL_Q_POISON  0x80u  /**< Closed for ever. */
-#define PL_Q_PENDING 0x100u /**< Reserved: one waiter goes next, nobody may steal. */
+/* Bits of the lock word; in WIDE, LOCKED and POISON live in `owner` and everything else in `queue`. PARKED is the sign bit of
+ * what an unlock subtracts from, STANDBY the only other bit of the lowest byte that a release can leave: so the CPU's flags
+ * tell whether a sleeper must be woken (pl_dec_rel in atomic.h). */
+#define PL_Q_LOCKED      0x1u        /**< Held. */
+#define PL_Q_STANDBY     0x4u        /**< One woken waiter is responsible: an unlocker need not wake another. */
+#define PL_Q_BYTE_PARKED 0x80u       /**< PL_Q_PARKED in BYTE. */
+#define PL_Q_PENDING     0x100u      /**< Reserved: one waiter goes next, nobody may steal. */
+#define PL_Q_POISON      0x200u      /**< Closed for ever. */
+#define PL_Q_PARKED      0x80000000u /**< Waiters sleep: set and cleared under their bucket's lock. WORD and WIDE. */
 
-/* The tail of the spinners' queue: a node number. WORD and WIDE keep it in bits 9-31, BYTE in bits 16-31. */
-#define PL_Q_TAIL_SHIFT      9
+/* The tail of the spinners' queue: a node number. WORD and WIDE keep it in bits 10-30, BYTE in bits 16-31. */
+#define PL_Q_TAIL_SHIFT      10
+#define PL_Q_TAIL_MASK       0x7ffffc00u
 #define PL_Q_BYTE_TAIL_SHIFT 16
+#define PL_Q_BYTE_TAIL_MASK  0xffff0000u
 
 /** Time that a running owner is left alone before the waiter standing by reserves the lock, ns. */
 #define PL_SLICE_NS 500000
@@ -146,10 +151,10 @@ PL_API extern uint32_t pl_release_needs_fence;
 
 /* ---- Inline fast paths; the exported functions above are these same lines compiled into the library. ---- */
 
-/** True when a release that left these bits behind must wake a sleeper. */
+/** True when a release that left these bits behind must wake a sleeper. WORD and WIDE. */
 static inline bool pl_q_must_kick(uint32_t bits)
 {
-	return (bits & (PL_Q_PARKED | PL_Q_STANDBY)) == PL_Q_PARKED;
+	return PL_UNLIKELY(bits & PL_Q_PARKED) && !(bits & PL_Q_STANDBY);
 }
 
 static inline int pl_qspin_trylock_inline(pl_qspinlock *lock)
@@ -195,13 +200,13 @@ static inline int pl_qspin_wide_lock_inline(pl_thread *self, pl_qspinlock_wide *
 static inline bool pl_qspin_release_inline(pl_qspinlock *lock)
 {
 	/* U1: release, pairs with L1, L2; one word, so no fence towards P1 is needed; pairs with P1, P2 */
-	return pl_q_must_kick(pl_sub_rel(&lock->word, PL_Q_LOCKED));
+	return pl_dec_rel(&lock->word, PL_Q_STANDBY) > 0;
 }
 
 static inline bool pl_qspin_byte_release_inline(pl_qspinlock_byte *lock)
 {
 	/* U2: release, pairs with L1, L2; the byte holds every bit that decides about a kick; pairs with P1, P2 */
-	return pl_q_must_kick(__atomic_fetch_sub((uint8_t *)(void *)&lock->word, (uint8_t)PL_Q_LOCKED, __ATOMIC_RELEASE));
+	return pl_dec8_rel((uint8_t *)(void *)&lock->word, PL_Q_STANDBY) > 0;
 }
 
 static inline bool pl_qspin_wide_release_inline(pl_qspinlock_wide *lock)

@@ -69,8 +69,12 @@ uint32_t any_bits(int layout, const any_lock *lock)
 
 uint32_t any_tail(int layout, const any_lock *lock)
 {
-	return any_bits(layout, lock) >> (layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_SHIFT : PL_Q_TAIL_SHIFT);
+	uint32_t bits = any_bits(layout, lock);
+	return layout == PL_LAYOUT_BYTE ? (bits & PL_Q_BYTE_TAIL_MASK) >> PL_Q_BYTE_TAIL_SHIFT
+					: (bits & PL_Q_TAIL_MASK) >> PL_Q_TAIL_SHIFT;
 }
+
+uint32_t parked_bit(int layout) { return layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_PARKED : PL_Q_PARKED; }
 
 bool is_parked(const pl_thread *slot)
 {
@@ -82,5 +86,5 @@ bool is_parked(const pl_thread *slot)
 
 bool is_asleep_at(int layout, const any_lock *lock, const pl_thread *slot)
 {
-	return is_parked(slot) && (any_bits(layout, lock) & (PL_Q_PARKED | PL_Q_STANDBY)) == PL_Q_PARKED;
+	return is_parked(slot) && (any_bits(layout, lock) & (parked_bit(layout) | PL_Q_STANDBY)) == parked_bit(layout);
 }

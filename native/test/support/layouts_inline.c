@@ -20,6 +20,15 @@ int any_trylock_inline(int layout, any_lock *lock)
 	}
 }
 
+int any_release_inline(int layout, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_release_inline(WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_release_inline(BYTE(lock));
+	default: return pl_qspin_wide_release_inline(WIDE(lock));
+	}
+}
+
 int any_unlock_inline(int layout, pl_thread *self, any_lock *lock)
 {
 	switch (layout) {

@@ -124,12 +124,19 @@ int any_is_contended(int layout, const any_lock *lock);
 /* The inline forms. */
 int any_lock_inline(int layout, pl_thread *self, any_lock *lock);
 int any_trylock_inline(int layout, any_lock *lock);
+int any_release_inline(int layout, any_lock *lock);
 int any_unlock_inline(int layout, pl_thread *self, any_lock *lock);
 
 /* All bits, wherever the layout keeps them; relaxed. */
 uint32_t any_bits(int layout, const any_lock *lock);
 /* The node number at the tail of the spinners' queue. */
 uint32_t any_tail(int layout, const any_lock *lock);
+/* PL_Q_PARKED as the layout has it. */
+uint32_t parked_bit(int layout);
+
+/* pl_dec_rel() and pl_dec8_rel() as they are without the CPU's help. */
+int portable_dec_rel(uint32_t *p, uint32_t mute);
+int portable_dec8_rel(uint8_t *p, uint8_t mute);
 
 /* True while a context of this slot stands in a line and sleeps, or is about to. */
 bool is_parked(const pl_thread *slot);

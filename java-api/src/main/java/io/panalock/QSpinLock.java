@@ -573,6 +573,13 @@ public abstract sealed class QSpinLock implements Lock
         return false;
     }
 
+    /** What follows the release of a WORD or BYTE lock that was not just LOCKED: wakes the next waiter if that is due. */
+    final void released(int left) {
+        if (pureWord.mustKick(left)) {
+            kick();
+        }
+    }
+
     /** Wakes the next waiter after a release. The lock is no longer ours: nothing may be thrown. */
     final void kick() {
         try {

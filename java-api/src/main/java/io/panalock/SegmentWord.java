@@ -4,7 +4,6 @@ package io.panalock;
 import static io.panalock.internal.Words.INT;
 
 import io.panalock.internal.Layouts;
-import io.panalock.internal.Words;
 import java.lang.foreign.MemorySegment;
 
 /** A WORD or BYTE lock in a segment, taken and released in Java; throws once the segment's arena is closed. */
@@ -48,8 +47,8 @@ final class SegmentWord extends QSpinLock {
         }
         try {
             int left = (int) INT.getAndAddRelease(w, 0L, -Layouts.Q_LOCKED); // U1J: pairs with L1, L2, L1J, L2J
-            if (Words.mustKick(left)) {
-                kick();
+            if (left != Layouts.Q_LOCKED) {
+                released(left);
             }
         } catch (IllegalStateException e) {
             // As in SegmentWide.

@@ -5,7 +5,6 @@ import static io.panalock.internal.Words.INT;
 import static io.panalock.internal.Words.Whole.ALL;
 
 import io.panalock.internal.Layouts;
-import io.panalock.internal.Words;
 import java.lang.ref.Reference;
 
 /** A WORD or BYTE lock in memory that stays mapped, taken and released in Java through one constant segment. */
@@ -42,8 +41,8 @@ final class WholeWord extends QSpinLock {
     @Override
     public void unlock() {
         int left = (int) INT.getAndAddRelease(ALL, address, -Layouts.Q_LOCKED); // U1J: pairs with L1, L2, L1J, L2J
-        if (Words.mustKick(left)) {
-            kick();
+        if (left != Layouts.Q_LOCKED) {
+            released(left);
         }
         Reference.reachabilityFence(this);
     }

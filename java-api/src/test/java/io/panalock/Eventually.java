@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock;
 
-import io.panalock.internal.Layouts;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.concurrent.TimeUnit;
@@ -46,6 +45,6 @@ final class Eventually {
 
     /** Until a waiter sleeps. */
     static void asleep(QSpinLock lock) {
-        until("a sleeper for " + lock, () -> (queueBits(lock) & Layouts.Q_PARKED) != 0);
+        until("a sleeper for " + lock, () -> (queueBits(lock) & lock.pureWord.parked()) != 0);
     }
 }

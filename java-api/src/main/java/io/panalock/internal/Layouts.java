@@ -38,10 +38,11 @@ public final class Layouts {
     public static final int LAYOUT_WIDE = 2;
 
     public static final int Q_LOCKED = 0x1;
-    public static final int Q_PARKED = 0x2;
     public static final int Q_STANDBY = 0x4;
-    public static final int Q_POISON = 0x80;
+    public static final int Q_BYTE_PARKED = 0x80;
     public static final int Q_PENDING = 0x100;
+    public static final int Q_POISON = 0x200;
+    public static final int Q_PARKED = 0x80000000;
 
     /** Negative errno values that the native functions return (Linux, the same on x86-64 and arm64). */
     public static final int EPERM = 1;

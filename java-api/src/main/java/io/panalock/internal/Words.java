@@ -36,8 +36,8 @@ public final class Words {
         public static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
     }
 
-    /** True when a release that left these bits behind must wake a sleeper. */
+    /** True when the release of a WIDE lock that left these bits behind must wake a sleeper; PARKED is the sign bit. */
     public static boolean mustKick(int bits) {
-        return (bits & (Layouts.Q_PARKED | Layouts.Q_STANDBY)) == Layouts.Q_PARKED;
+        return bits < 0 && (bits & Layouts.Q_STANDBY) == 0;
     }
 }

@@ -19,7 +19,7 @@ final class Kick {
             if (number != 0 && (v.setBits(Layouts.Q_STANDBY) & Layouts.Q_STANDBY) == 0) {
                 chosen = Line.choose(d, d.memory, line, number);
                 if (Line.find(d, d.memory, line, 0, key) == 0) {
-                    v.clearBits(Layouts.Q_PARKED);
+                    v.clearBits(v.parked());
                 } else {
                     watch = Line.newWatch(d, d.memory, line, key);
                 }

@@ -47,12 +47,26 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
         return domain.key(owner) | layout;
     }
 
-    int tailShift() {
+    /** The bit that says that waiters sleep. */
+    public int parked() {
+        return layout == Layouts.LAYOUT_BYTE ? Layouts.Q_BYTE_PARKED : Layouts.Q_PARKED;
+    }
+
+    int tailMask() {
+        return layout == Layouts.LAYOUT_BYTE ? Shape.Q_BYTE_TAIL_MASK : Shape.Q_TAIL_MASK;
+    }
+
+    private int tailShift() {
         return layout == Layouts.LAYOUT_BYTE ? Shape.Q_BYTE_TAIL_SHIFT : Shape.Q_TAIL_SHIFT;
     }
 
     int tailOf(int seen) {
-        return seen >>> tailShift();
+        return (seen & tailMask()) >>> tailShift();
+    }
+
+    /** The same bits with another tail. */
+    int withTail(int seen, int number) {
+        return seen & ~tailMask() | number << tailShift();
     }
 
     /** Returns the word before. */
@@ -84,7 +98,7 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
     }
 
     /** True when a release that left these bits behind must wake a sleeper. */
-    static boolean mustKick(int bits) {
-        return (bits & (Layouts.Q_PARKED | Layouts.Q_STANDBY)) == Layouts.Q_PARKED;
+    public boolean mustKick(int bits) {
+        return (bits & (parked() | Layouts.Q_STANDBY)) == parked();
     }
 }

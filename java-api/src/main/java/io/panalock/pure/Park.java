@@ -48,7 +48,7 @@ final class Park {
             w.memory.set(w.node + Shape.NODE_KIND, w.reserved ? Shape.NODE_RESERVED : 0);
             w.listed = true;
             Line.insert(d, d.memory, line, w.number);
-            v.setBits(Layouts.Q_PARKED); // P1J: set before the look in park; pairs with that of U1, U2, U4, U1J, U4J
+            v.setBits(v.parked()); // P1J: set before the look in park; pairs with that of U1, U2, U4, U1J, U4J
             if (w.standby) {
                 v.clearBits(Layouts.Q_STANDBY);
             }
@@ -111,7 +111,7 @@ final class Park {
             if (inLine) {
                 watch = unlink(w, line);
                 if (Line.find(d, d.memory, line, 0, w.key) == 0) {
-                    w.lock.clearBits(Layouts.Q_PARKED);
+                    w.lock.clearBits(w.lock.parked());
                 }
             } else {
                 w.memory.set(w.node + Shape.NODE_STATE, Layouts.NODE_IDLE);
@@ -163,7 +163,7 @@ final class Park {
             w.domain.waker.heavyFence(w.domain.shared); // P2J: as P1J; pairs with U4, U4J
         }
         int seen = v.bits();
-        if ((seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING)) == 0 && LockWord.mustKick(seen)) {
+        if ((seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING)) == 0 && v.mustKick(seen)) {
             Kick.kick(w.domain, v, w.slot);
         }
     }

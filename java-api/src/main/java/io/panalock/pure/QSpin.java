@@ -122,7 +122,7 @@ public final class QSpin {
         }
         for (; ; ) {
             // Nobody stands by and nobody sleeps before us: we stand by.
-            if (!w.standby && (v.bits() & (Layouts.Q_STANDBY | Layouts.Q_PARKED)) == 0) {
+            if (!w.standby && (v.bits() & (Layouts.Q_STANDBY | v.parked())) == 0) {
                 w.standby = (v.setBits(Layouts.Q_STANDBY) & Layouts.Q_STANDBY) == 0;
             }
             int result = w.standby ? Compete.compete(w) : Compete.SLEEP;
@@ -162,7 +162,7 @@ public final class QSpin {
             // U1J: release, pairs with L1, L2, L1J, L2J; one word, so no fence for P1. 32 bits in BYTE too: see Memory.
             left = m.getAndAddRelease(lock.owner(), -Layouts.Q_LOCKED);
         }
-        if (LockWord.mustKick(left)) {
+        if (lock.mustKick(left)) {
             Kick.kick(domain, lock, slot);
         }
     }

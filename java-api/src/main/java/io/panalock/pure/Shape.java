@@ -92,8 +92,10 @@ final class Shape {
     static final int NODE_WATCH = 2;
     static final int NODE_RESERVED = 4;
     static final int WAITQ_CONTENDED = 0x80000000;
-    static final int Q_TAIL_SHIFT = 9;
+    static final int Q_TAIL_SHIFT = 10;
+    static final int Q_TAIL_MASK = 0x7ffffc00;
     static final int Q_BYTE_TAIL_SHIFT = 16;
+    static final int Q_BYTE_TAIL_MASK = 0xffff0000;
     static final int SLICE_NS = 500_000;
     static final int WATCH_NS = 5_000_000;
     static final int RESERVATION_NS = 4_000_000;

@@ -17,7 +17,7 @@ final class SpinQueue {
     static int await(Wait w) {
         LockWord v = w.lock;
         int seen = v.bits();
-        if ((seen & ~(Layouts.Q_PARKED | Layouts.Q_STANDBY)) == Layouts.Q_PENDING) { // being handed over: look once more
+        if ((seen & ~(v.parked() | Layouts.Q_STANDBY)) == Layouts.Q_PENDING) { // being handed over: look once more
             w.watch(v.memory(), v.queue(), seen);
             seen = v.bits();
         }
@@ -98,11 +98,10 @@ final class SpinQueue {
 
     /** Makes us the tail: the old tail's node number, or NO_PLACE after too many lost compare-and-swaps. */
     private static int swapTail(LockWord v, int number) {
-        int low = (1 << v.tailShift()) - 1;
         for (int i = 0; i < TAIL_TRIES; i++) {
             int seen = v.memory().get(v.queue());
             // Q1J: release, pairs with Q2, Q2J (the successor reads our node); acquire, for the predecessor's
-            if (v.memory().cas(v.queue(), seen, seen & low | number << v.tailShift())) {
+            if (v.memory().cas(v.queue(), seen, v.withTail(seen, number))) {
                 return v.tailOf(seen);
             }
         }
@@ -111,11 +110,10 @@ final class SpinQueue {
 
     /** Gives PENDING back, and the tail if it is ours. True if it was: nobody queues behind us. */
     private static boolean leaveQueue(LockWord v, int number) {
-        int low = (1 << v.tailShift()) - 1;
         for (; ; ) {
             int seen = v.memory().get(v.queue());
             boolean last = v.tailOf(seen) == number;
-            if (v.memory().cas(v.queue(), seen, seen & ~Layouts.Q_PENDING & (last ? low : -1))) { // Q6J: pairs with Q1, Q1J
+            if (v.memory().cas(v.queue(), seen, (last ? v.withTail(seen, 0) : seen) & ~Layouts.Q_PENDING)) { // Q6J: pairs with Q1, Q1J
                 return last;
             }
         }

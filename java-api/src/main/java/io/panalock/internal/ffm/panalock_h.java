@@ -527,10 +527,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_LAYOUT_WIDE() {
         return PL_LAYOUT_WIDE;
     }
-    private static final int PL_Q_TAIL_SHIFT = (int)9L;
+    private static final int PL_Q_TAIL_SHIFT = (int)10L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_TAIL_SHIFT 9
+     * #define PL_Q_TAIL_SHIFT 10
      * }
      */
     public static int PL_Q_TAIL_SHIFT() {
@@ -7353,15 +7353,6 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_LOCKED() {
         return PL_Q_LOCKED;
     }
-    private static final int PL_Q_PARKED = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_Q_PARKED 2
-     * }
-     */
-    public static int PL_Q_PARKED() {
-        return PL_Q_PARKED;
-    }
     private static final int PL_Q_STANDBY = (int)4L;
     /**
      * {@snippet lang=c :
@@ -7371,14 +7362,14 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_STANDBY() {
         return PL_Q_STANDBY;
     }
-    private static final int PL_Q_POISON = (int)128L;
+    private static final int PL_Q_BYTE_PARKED = (int)128L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_POISON 128
+     * #define PL_Q_BYTE_PARKED 128
      * }
      */
-    public static int PL_Q_POISON() {
-        return PL_Q_POISON;
+    public static int PL_Q_BYTE_PARKED() {
+        return PL_Q_BYTE_PARKED;
     }
     private static final int PL_Q_PENDING = (int)256L;
     /**
@@ -7388,6 +7379,42 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_Q_PENDING() {
         return PL_Q_PENDING;
+    }
+    private static final int PL_Q_POISON = (int)512L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_POISON 512
+     * }
+     */
+    public static int PL_Q_POISON() {
+        return PL_Q_POISON;
+    }
+    private static final int PL_Q_PARKED = (int)2147483648L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_PARKED 2147483648
+     * }
+     */
+    public static int PL_Q_PARKED() {
+        return PL_Q_PARKED;
+    }
+    private static final int PL_Q_TAIL_MASK = (int)2147482624L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_TAIL_MASK 2147482624
+     * }
+     */
+    public static int PL_Q_TAIL_MASK() {
+        return PL_Q_TAIL_MASK;
+    }
+    private static final int PL_Q_BYTE_TAIL_MASK = (int)4294901760L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_BYTE_TAIL_MASK 4294901760
+     * }
+     */
+    public static int PL_Q_BYTE_TAIL_MASK() {
+        return PL_Q_BYTE_TAIL_MASK;
     }
     private static final int PL_RING_BUSY = (int)2147483648L;
     /**
