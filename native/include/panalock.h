@@ -14,6 +14,8 @@
 #include <panalock/qspinlock.h>
 #include <panalock/ringbuf.h>
 #include <panalock/pipe.h>
+#include <panalock/osq.h>
+#include <panalock/mutex.h>
 #include <panalock/bridge.h>
 
 #endif

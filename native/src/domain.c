@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <panalock/bridge.h>
+#include <panalock/mutex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -612,7 +613,7 @@ static void forget_waiters(pl_domain *d)
 {
 	for (uint32_t i = 0; i < d->pool_locks; i++) {
 		uint32_t *word = pool_word(d, i);
-		if (word[0])
+		if (word[0] && !(word[0] & PL_M_NAMED)) /* a mutex keeps its owner there */
 			word[0] &= PL_Q_LOCKED | PL_Q_POISON;
 		if (word[1])
 			word[1] &= PL_Q_POISON;

@@ -107,13 +107,14 @@ static void link_node(pl_line_guard *guard, uint32_t number)
 	while (before && pl_node_at(guard->domain, before)->arrival > node->arrival)
 		before = pl_node_at(guard->domain, before)->prev;
 	node->prev = before;
-	node->next = before ? pl_node_at(guard->domain, before)->next : line->head;
+	/* `next` atomically: a spinner that stood behind this node in another queue may look at it still (spinners.h). */
+	pl_store_rlx(&node->next, before ? pl_node_at(guard->domain, before)->next : line->head);
 	if (node->next)
 		pl_node_at(guard->domain, node->next)->prev = number;
 	else
 		line->tail = number;
 	if (before)
-		pl_node_at(guard->domain, before)->next = number;
+		pl_store_rlx(&pl_node_at(guard->domain, before)->next, number);
 	else
 		pl_store_rlx(&line->head, number); /* wakers look without the lock */
 }
@@ -127,19 +128,22 @@ void pl_line_insert(pl_line_guard *guard, uint32_t number)
 	pl_store_rel(&node->state, PL_NODE_SLEEPING); /* S5: release, pairs with S3 */
 }
 
+void pl_line_move_in(pl_line_guard *guard, uint32_t number) { link_node(guard, number); }
+
 void pl_line_remove(pl_line_guard *guard, uint32_t number)
 {
 	pl_waitq *line = guard->line;
 	pl_node *node = pl_node_at(guard->domain, number);
 	if (node->prev)
-		pl_node_at(guard->domain, node->prev)->next = node->next;
+		pl_store_rlx(&pl_node_at(guard->domain, node->prev)->next, node->next);
 	else
 		pl_store_rlx(&line->head, node->next);
 	if (node->next)
 		pl_node_at(guard->domain, node->next)->prev = node->prev;
 	else
 		line->tail = node->prev;
-	node->next = node->prev = 0;
+	pl_store_rlx(&node->next, 0);
+	node->prev = 0;
 	set_kind(node, node->kind & ~(uint32_t)PL_NODE_WATCH);
 }
 
@@ -157,19 +161,22 @@ uint32_t pl_line_choose(pl_line_guard *guard, uint32_t number)
 	return pl_swap_ar(&pl_node_at(guard->domain, number)->state, PL_NODE_CHOSEN); /* S1: release, pairs with S2 */
 }
 
-uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was)
+uint32_t pl_line_watch(pl_line_guard *guard, uint32_t number, uint32_t *was)
 {
-	uint32_t number = first_of_process(guard, key, gone);
-	if (!number)
-		return 0;
 	pl_node *node = pl_node_at(guard->domain, number);
-	if (node->kind & PL_NODE_WATCH)
-		return 0;
 	set_kind(node, node->kind | PL_NODE_WATCH);
 	*was = pl_or_ar(&node->state, 0); /* S3; a waiter that is about to sleep again (S6) sees its kind, or we see it asleep */
 	if (*was != PL_NODE_SLEEPING && *was != PL_NODE_PARKED)
 		return 0; /* awake anyway */
 	return pl_cas_ar(&node->state, *was, PL_NODE_REARM) ? number : 0; /* S3: acquire and release, pairs with S2, S5 */
+}
+
+uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was)
+{
+	uint32_t number = first_of_process(guard, key, gone);
+	if (!number || pl_node_at(guard->domain, number)->kind & PL_NODE_WATCH)
+		return 0;
+	return pl_line_watch(guard, number, was);
 }
 
 uint32_t pl_node_sleep(pl_domain *domain, pl_node *node, uint64_t until)

@@ -33,6 +33,9 @@ void pl_line_unlock(pl_line_guard *guard);
  * first of each other process: processes are stopped and killed as a whole, all their sleepers at once.
  */
 void pl_line_insert(pl_line_guard *guard, uint32_t number);
+/* The same for a node that sleeps already, having just been removed from another line whose lock is held too. Its state
+ * stays, and it gets no watch timer: that would wake it. */
+void pl_line_move_in(pl_line_guard *guard, uint32_t number);
 void pl_line_remove(pl_line_guard *guard, uint32_t number);
 /* First node with this key behind node @after (0: from the head), or 0. */
 uint32_t pl_line_find(pl_line_guard *guard, uint32_t after, uint64_t key);
@@ -43,6 +46,9 @@ uint32_t pl_line_choose(pl_line_guard *guard, uint32_t number);
 /* After the removal of node @gone: if the new first node of @key of its process sleeps without a watch timer, marks it and
  * returns its number, and in @was the state to wake it with; else 0. */
 uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was);
+
+/* Marks a node of the line; as pl_line_new_watch() otherwise. */
+uint32_t pl_line_watch(pl_line_guard *guard, uint32_t number, uint32_t *was);
 
 static inline bool pl_node_in_line(const pl_node *node)
 {

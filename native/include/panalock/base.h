@@ -37,6 +37,8 @@
 #define PL_WAIT_SPIN 1          /**< Policy SPIN: never sleep (the kernel's native behaviour). */
 #define PL_WAIT_INTERRUPTIBLE 2 /**< Return -EINTR once pl_thread_interrupt() was called on the waiter's slot. */
 #define PL_WAIT_RESUME 4        /**< Continue the wait that timed out just before: keep its place in the line. */
+#define PL_WAIT_BLOCK 8         /**< Mutex: no optimistic spinning, sleep at once. */
+#define PL_WAIT_POLL 16         /**< OSQ and mutex: wait for one's turn by polling, not by conditional loads. */
 
 /** No deadline. */
 #define PL_FOREVER (-1)

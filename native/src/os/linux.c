@@ -20,6 +20,7 @@
 enum { ns_per_s = 1000000000 };
 
 uint32_t pl_os_relaxes_per_100ns = 4;
+uint32_t pl_os_cpus = 1;
 uint32_t pl_release_needs_fence = 1; /* until membarrier is registered */
 
 uint64_t pl_os_now(void)
@@ -43,6 +44,17 @@ static long membarrier(int command)
 	return syscall(SYS_membarrier, command, 0, 0);
 }
 
+static uint32_t count_cpus(void)
+{
+	PL_KEEP_ERRNO;
+	unsigned char mask[1024] = {0}; /* 8,192 CPUs */
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+	uint32_t cpus = 0;
+	for (long i = 0; i < bytes; i++)
+		cpus += (uint32_t)__builtin_popcount(mask[i]);
+	return cpus ? cpus : 1;
+}
+
 /* Runs when the library is loaded. */
 __attribute__((constructor)) static void os_init(void)
 {
@@ -57,6 +69,7 @@ __attribute__((constructor)) static void os_init(void)
 	uint64_t per_100ns = best ? 100 * relaxes / best : relaxes;
 	pl_os_relaxes_per_100ns = per_100ns ? (uint32_t)per_100ns : 1;
 
+	pl_os_cpus = count_cpus();
 	pl_os_register_fences();
 }
 

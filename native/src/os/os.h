@@ -14,6 +14,9 @@ uint64_t pl_os_now(void);
 /* Relax instructions that take about 100 ns on this CPU, measured when the library is loaded; at least 1. */
 extern uint32_t pl_os_relaxes_per_100ns;
 
+/* CPUs that this process may run on, as it was when the library was loaded; at least 1. */
+extern uint32_t pl_os_cpus;
+
 /* Busy-waits for about @ns nanoseconds (up to 100 us more on some arm64 CPUs, from 10 us on) or until the word differs from
  * @value, whether or not anybody ever stores to it; returns the word, relaxed. */
 uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns);
