@@ -9,7 +9,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 abi=$("$ROOT/scripts/c-abi.sh" -)
-have=$(printf '%s\n' "$abi" | awk '$1 == "field" && $2 ~ /^pl_(domain|process|thread|overflow|node|bucket|waitq|qspinlock.*)$/ { print $2 "." $3, $4 }' | sort)
+have=$(printf '%s\n' "$abi" | awk '$1 == "field" && $2 ~ /^pl_(domain|process|thread|overflow|node|bucket|waitq|qspinlock.*|osq|mutex|cond)$/ { print $2 "." $3, $4 }' | sort)
 said=$(sed -n 's/^| `\(pl_[a-z_]*\.[a-z_]*\)` | \([0-9]*\) | [0-9]* |$/\1 \2/p' "$ROOT/docs/layout.md" | sort)
 ring=$(printf '%s\n' "$abi" | awk '$1 == "field" && $2 ~ /^pl_ring_(header|consumer|producer|record)$/ { print $2 "." $3, $4 }' | sort)
 said_ring=$(sed -n 's/^| `\(pl_ring_[a-z]*\.[a-z_0-9]*\)` | \([0-9]*\) | [0-9]* |.*$/\1 \2/p' "$ROOT/docs/ringbuf.md" | sort)

@@ -85,6 +85,48 @@ static jboolean is_contended(JNIEnv *env, jclass c, jlong lock, jint layout)
 	}
 }
 
+static jint mutex_try(JNIEnv *env, jclass c, jlong self, jlong mutex)
+{
+	(void)env, (void)c;
+	return pl_mutex_trylock(at(self), at(mutex));
+}
+
+static jint mutex_release(JNIEnv *env, jclass c, jlong self, jlong mutex)
+{
+	(void)env, (void)c;
+	return pl_mutex_release(at(self), at(mutex));
+}
+
+static jint mutex_wait(JNIEnv *env, jclass c, jlong self, jlong mutex, jint flags, jlong timeout_ns)
+{
+	(void)env, (void)c;
+	return pl_mutex_lock_wait(at(self), at(mutex), (uint32_t)flags, timeout_ns);
+}
+
+static jint mutex_kick(JNIEnv *env, jclass c, jlong self, jlong mutex)
+{
+	(void)env, (void)c;
+	return pl_mutex_kick(at(self), at(mutex), 0);
+}
+
+static jint osq_try(JNIEnv *env, jclass c, jlong self, jlong queue)
+{
+	(void)env, (void)c;
+	return pl_osq_trylock(at(self), at(queue));
+}
+
+static jint osq_wait(JNIEnv *env, jclass c, jlong self, jlong queue, jint flags, jlong timeout_ns)
+{
+	(void)env, (void)c;
+	return pl_osq_lock_wait(at(self), at(queue), (uint32_t)flags, timeout_ns);
+}
+
+static jint osq_unlock(JNIEnv *env, jclass c, jlong self, jlong queue)
+{
+	(void)env, (void)c;
+	return pl_osq_unlock(at(self), at(queue));
+}
+
 #define METHOD(name, signature, function) {(char *)(name), (char *)(signature), (void *)(uintptr_t)(function)}
 
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
@@ -102,6 +144,13 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 		METHOD("kick", "(JJI)I", kick),
 		METHOD("isLocked", "(JI)Z", is_locked),
 		METHOD("isContended", "(JI)Z", is_contended),
+		METHOD("mutexTry", "(JJ)I", mutex_try),
+		METHOD("mutexRelease", "(JJ)I", mutex_release),
+		METHOD("mutexWait", "(JJIJ)I", mutex_wait),
+		METHOD("mutexKick", "(JJ)I", mutex_kick),
+		METHOD("osqTry", "(JJ)I", osq_try),
+		METHOD("osqWait", "(JJIJ)I", osq_wait),
+		METHOD("osqUnlock", "(JJ)I", osq_unlock),
 	};
 	JNIEnv *env;
 	(void)reserved;

@@ -76,19 +76,19 @@ static uint32_t bits(const pl_mutex *m)
 
 static uint32_t set_bits(pl_mutex *m, uint32_t some)
 {
-	return pl_or_ar(&m->state, some); /* X5: acquire and release, pairs with X3, X4, X6 */
+	return pl_or_ar(&m->state, some); /* X5: acquire and release, pairs with X1, X3, X6 */
 }
 
 static uint32_t clear_bits(pl_mutex *m, uint32_t some)
 {
-	return pl_and_ar(&m->state, ~some); /* X6: acquire and release, pairs with X3, X4, X5 */
+	return pl_and_ar(&m->state, ~some); /* X6: acquire and release, pairs with X1, X3, X5 */
 }
 
 static uint32_t my_bits(const wait *w) { return (w->spinner ? PL_M_SPINNER : 0) | (w->handoff ? PL_M_HANDOFF : 0); }
 
 static bool take(wait *w)
 {
-	if (!pl_cas_acq(&w->mutex->owner, 0, w->mine)) /* X4: acquire, pairs with X2 */
+	if (!pl_cas_acq(&w->mutex->owner, 0, w->mine)) /* X1 */
 		return false;
 	uint32_t mine = my_bits(w);
 	if (mine)

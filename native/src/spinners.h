@@ -53,7 +53,7 @@ PL_ALWAYS_INLINE int64_t pl_spinners_join(const pl_spinner *s)
 		return pl_swap_ar(s->word, s->number); /* V1: acquire and release, pairs with V6 and itself (the next tail) */
 	for (int i = 0; i < pl_spinner_tries; i++) {
 		uint32_t seen = pl_load_rlx(s->word);
-		if (pl_cas_ar(s->word, seen, (seen & pl_spinners_low(s)) | s->number << s->shift)) /* V9: as V1, pairs with V6 */
+		if (pl_cas_ar(s->word, seen, (seen & pl_spinners_low(s)) | s->number << s->shift)) /* V1 */
 			return seen >> s->shift;
 	}
 	return -1;
@@ -66,7 +66,7 @@ PL_ALWAYS_INLINE bool pl_spinners_retreat(const pl_spinner *s, uint32_t to)
 		uint32_t seen = pl_load_rlx(s->word);
 		if (seen >> s->shift != s->number)
 			return false;
-		/* V6: acquire and release, pairs with V1, V9. A failure is a newer tail, or other bits that changed. */
+		/* V6: acquire and release, pairs with V1. A failure is a newer tail, or other bits that changed. */
 		if (pl_cas_ar(s->word, seen, (seen & pl_spinners_low(s)) | to << s->shift))
 			return true;
 	}
@@ -89,7 +89,9 @@ PL_ALWAYS_INLINE uint32_t pl_spinners_pin_next(const pl_spinner *s, uint32_t bef
 		if (pl_spinners_retreat(s, before))
 			return 0;
 		/* Not just read: a successor that leaves at the same time must find it gone (bug row 16). */
-		uint32_t next = pl_load_rlx(&s->node->next) ? pl_swap_ar(&s->node->next, 0) : 0; /* V7: acquire and release, pairs with V2, V5 */
+		if (!pl_load_rlx(&s->node->next))
+			continue;
+		uint32_t next = pl_swap_ar(&s->node->next, 0); /* V7: acquire and release, pairs with V2, V5, V8 */
 		if (next)
 			return next;
 	}
@@ -111,9 +113,8 @@ PL_ALWAYS_INLINE bool pl_spinners_leave(const pl_spinner *s)
 	}
 	uint32_t next = pl_spinners_pin_next(s, number);
 	if (next) {
-		/* V8: release, the pinned neighbours as we found them and the new `prev` before the link; pairs with V5, V7 */
 		pl_store_rlx(&pl_node_at(s->domain, next)->prev, number);
-		pl_store_rel(&before->next, next); /* V8 */
+		pl_store_rel(&before->next, next); /* V8: release, the successor's new `prev` before the link; pairs with V7 */
 	}
 	return true;
 }
@@ -161,7 +162,7 @@ PL_ALWAYS_INLINE int pl_spinners_wait(const pl_spinner *s, uint32_t flags, int (
 	pl_spinner_watch watch = {0, 0, 0};
 	pl_store_rlx(&s->node->kind, beat);
 	pl_store_rlx(&s->node->prev, (uint32_t)before);
-	/* V2: release, our node's initialisation and `prev` before the link (bug row 15); pairs with V5, V7 */
+	/* V2: release, our node's initialisation and `prev` before the link (bug row 15); pairs with V7 */
 	pl_store_rel(&prev->next, s->number);
 	int why = 0;
 	while (!pl_load_acq(&s->node->locked)) { /* V3: acquire, pairs with V4 */

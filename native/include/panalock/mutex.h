@@ -147,7 +147,7 @@ static inline int pl_mutex_lock_inline(pl_thread *self, pl_mutex *mutex)
 /* Releases, by the owner, without waking: true when pl_mutex_kick() must follow. */
 static inline bool pl_mutex_release_inline(pl_mutex *mutex)
 {
-	pl_store_rel(&mutex->owner, 0); /* X2: release, pairs with X1, X4 */
+	pl_store_rel(&mutex->owner, 0); /* X2: release, pairs with X1 */
 	/* Store `owner`, then load `state`: the parking side orders this for us, as for a WIDE qspinlock. */
 	pl_compiler_fence();
 	if (PL_UNLIKELY(pl_load_rlx(&pl_release_needs_fence)))

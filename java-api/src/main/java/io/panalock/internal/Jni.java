@@ -27,4 +27,18 @@ public final class Jni {
     public static native boolean isLocked(long lock, int layout);
 
     public static native boolean isContended(long lock, int layout);
+
+    public static native int mutexTry(long self, long mutex);
+
+    public static native int mutexRelease(long self, long mutex);
+
+    public static native int mutexWait(long self, long mutex, int flags, long timeoutNanos);
+
+    public static native int mutexKick(long self, long mutex);
+
+    public static native int osqTry(long self, long queue);
+
+    public static native int osqWait(long self, long queue, int flags, long timeoutNanos);
+
+    public static native int osqUnlock(long self, long queue);
 }

@@ -50,10 +50,28 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_WAIT_RESUME() {
         return PL_WAIT_RESUME;
     }
-    private static final int PL_LAYOUT_VERSION = (int)2L;
+    private static final int PL_WAIT_BLOCK = (int)8L;
     /**
      * {@snippet lang=c :
-     * #define PL_LAYOUT_VERSION 2
+     * #define PL_WAIT_BLOCK 8
+     * }
+     */
+    public static int PL_WAIT_BLOCK() {
+        return PL_WAIT_BLOCK;
+    }
+    private static final int PL_WAIT_POLL = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_WAIT_POLL 16
+     * }
+     */
+    public static int PL_WAIT_POLL() {
+        return PL_WAIT_POLL;
+    }
+    private static final int PL_LAYOUT_VERSION = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LAYOUT_VERSION 1
      * }
      */
     public static int PL_LAYOUT_VERSION() {
@@ -158,41 +176,14 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_MAX_REGION() {
         return PL_MAX_REGION;
     }
-    private static final int PL_HELD = (int)31L;
+    private static final int PL_HELD = (int)5L;
     /**
      * {@snippet lang=c :
-     * #define PL_HELD 31
+     * #define PL_HELD 5
      * }
      */
     public static int PL_HELD() {
         return PL_HELD;
-    }
-    private static final int PL_HELD_INLINE = (int)8L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_HELD_INLINE 8
-     * }
-     */
-    public static int PL_HELD_INLINE() {
-        return PL_HELD_INLINE;
-    }
-    private static final int PL_HELD_MORE = (int)23L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_HELD_MORE 23
-     * }
-     */
-    public static int PL_HELD_MORE() {
-        return PL_HELD_MORE;
-    }
-    private static final int PL_SLOTS_PER_TABLE = (int)8L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_SLOTS_PER_TABLE 8
-     * }
-     */
-    public static int PL_SLOTS_PER_TABLE() {
-        return PL_SLOTS_PER_TABLE;
     }
     private static final int PL_NAME_BYTES = (int)32L;
     /**
@@ -365,123 +356,6 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_FUTEX_SHARED() {
         return PL_FUTEX_SHARED;
     }
-    private static final int PL_FUTEX_SET = (int)0L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_SET 0
-     * }
-     */
-    public static int PL_FUTEX_SET() {
-        return PL_FUTEX_SET;
-    }
-    private static final int PL_FUTEX_ADD = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_ADD 1
-     * }
-     */
-    public static int PL_FUTEX_ADD() {
-        return PL_FUTEX_ADD;
-    }
-    private static final int PL_FUTEX_OR = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_OR 2
-     * }
-     */
-    public static int PL_FUTEX_OR() {
-        return PL_FUTEX_OR;
-    }
-    private static final int PL_FUTEX_ANDN = (int)3L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_ANDN 3
-     * }
-     */
-    public static int PL_FUTEX_ANDN() {
-        return PL_FUTEX_ANDN;
-    }
-    private static final int PL_FUTEX_XOR = (int)4L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_XOR 4
-     * }
-     */
-    public static int PL_FUTEX_XOR() {
-        return PL_FUTEX_XOR;
-    }
-    private static final int PL_FUTEX_SHIFT = (int)16L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_SHIFT 16
-     * }
-     */
-    public static int PL_FUTEX_SHIFT() {
-        return PL_FUTEX_SHIFT;
-    }
-    private static final int PL_FUTEX_EQ = (int)0L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_EQ 0
-     * }
-     */
-    public static int PL_FUTEX_EQ() {
-        return PL_FUTEX_EQ;
-    }
-    private static final int PL_FUTEX_NE = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_NE 1
-     * }
-     */
-    public static int PL_FUTEX_NE() {
-        return PL_FUTEX_NE;
-    }
-    private static final int PL_FUTEX_LT = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_LT 2
-     * }
-     */
-    public static int PL_FUTEX_LT() {
-        return PL_FUTEX_LT;
-    }
-    private static final int PL_FUTEX_LE = (int)3L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_LE 3
-     * }
-     */
-    public static int PL_FUTEX_LE() {
-        return PL_FUTEX_LE;
-    }
-    private static final int PL_FUTEX_GT = (int)4L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_GT 4
-     * }
-     */
-    public static int PL_FUTEX_GT() {
-        return PL_FUTEX_GT;
-    }
-    private static final int PL_FUTEX_GE = (int)5L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_GE 5
-     * }
-     */
-    public static int PL_FUTEX_GE() {
-        return PL_FUTEX_GE;
-    }
-    private static final int PL_FUTEX_WAITV_MAX = (int)128L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_FUTEX_WAITV_MAX 128
-     * }
-     */
-    public static int PL_FUTEX_WAITV_MAX() {
-        return PL_FUTEX_WAITV_MAX;
-    }
     private static final int PL_WAITQ_EXCLUSIVE = (int)1L;
     /**
      * {@snippet lang=c :
@@ -527,10 +401,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_LAYOUT_WIDE() {
         return PL_LAYOUT_WIDE;
     }
-    private static final int PL_Q_TAIL_SHIFT = (int)10L;
+    private static final int PL_Q_TAIL_SHIFT = (int)9L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_TAIL_SHIFT 10
+     * #define PL_Q_TAIL_SHIFT 9
      * }
      */
     public static int PL_Q_TAIL_SHIFT() {
@@ -572,311 +446,50 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_RESERVATION_NS() {
         return PL_RESERVATION_NS;
     }
-    private static final int PL_RING_VERSION = (int)1L;
+    private static final int PL_OSQ_RUNNING = (int)32L;
     /**
      * {@snippet lang=c :
-     * #define PL_RING_VERSION 1
+     * #define PL_OSQ_RUNNING 32
      * }
      */
-    public static int PL_RING_VERSION() {
-        return PL_RING_VERSION;
+    public static int PL_OSQ_RUNNING() {
+        return PL_OSQ_RUNNING;
     }
-    private static final int PL_RING_MAGIC_LO = (int)1196312914L;
+    private static final int PL_OSQ_LOOK_NS = (int)20000L;
     /**
      * {@snippet lang=c :
-     * #define PL_RING_MAGIC_LO 1196312914
+     * #define PL_OSQ_LOOK_NS 20000
      * }
      */
-    public static int PL_RING_MAGIC_LO() {
-        return PL_RING_MAGIC_LO;
+    public static int PL_OSQ_LOOK_NS() {
+        return PL_OSQ_LOOK_NS;
     }
-    private static final int PL_RING_MAGIC_HI = (int)1263288656L;
+    private static final int PL_OSQ_IDLE_NS = (int)200000L;
     /**
      * {@snippet lang=c :
-     * #define PL_RING_MAGIC_HI 1263288656
+     * #define PL_OSQ_IDLE_NS 200000
      * }
      */
-    public static int PL_RING_MAGIC_HI() {
-        return PL_RING_MAGIC_HI;
+    public static int PL_OSQ_IDLE_NS() {
+        return PL_OSQ_IDLE_NS;
     }
-    private static final int PL_RING_RECORD_HEADER = (int)8L;
+    private static final int PL_M_OWNER_SHIFT = (int)9L;
     /**
      * {@snippet lang=c :
-     * #define PL_RING_RECORD_HEADER 8
+     * #define PL_M_OWNER_SHIFT 9
      * }
      */
-    public static int PL_RING_RECORD_HEADER() {
-        return PL_RING_RECORD_HEADER;
+    public static int PL_M_OWNER_SHIFT() {
+        return PL_M_OWNER_SHIFT;
     }
-    private static final int PL_RING_MIN_BYTES = (int)4096L;
+    private static final int PL_M_TAIL_SHIFT = (int)9L;
     /**
      * {@snippet lang=c :
-     * #define PL_RING_MIN_BYTES 4096
+     * #define PL_M_TAIL_SHIFT 9
      * }
      */
-    public static int PL_RING_MIN_BYTES() {
-        return PL_RING_MIN_BYTES;
-    }
-    private static final int PL_RING_REAP_NS = (int)20000000L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_REAP_NS 20000000
-     * }
-     */
-    public static int PL_RING_REAP_NS() {
-        return PL_RING_REAP_NS;
-    }
-    private static final int PL_RING_SLOTS = (int)256L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_SLOTS 256
-     * }
-     */
-    public static int PL_RING_SLOTS() {
-        return PL_RING_SLOTS;
-    }
-    private static final int PL_RING_REGION = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_REGION 1
-     * }
-     */
-    public static int PL_RING_REGION() {
-        return PL_RING_REGION;
-    }
-    private static final int PL_RING_OVERWRITE = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_OVERWRITE 1
-     * }
-     */
-    public static int PL_RING_OVERWRITE() {
-        return PL_RING_OVERWRITE;
-    }
-    private static final int PL_RING_PADDED = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_PADDED 2
-     * }
-     */
-    public static int PL_RING_PADDED() {
-        return PL_RING_PADDED;
-    }
-    private static final int PL_RING_LOCK_QSPIN = (int)0L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_LOCK_QSPIN 0
-     * }
-     */
-    public static int PL_RING_LOCK_QSPIN() {
-        return PL_RING_LOCK_QSPIN;
-    }
-    private static final int PL_RING_LOCK_MUTEX = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_LOCK_MUTEX 1
-     * }
-     */
-    public static int PL_RING_LOCK_MUTEX() {
-        return PL_RING_LOCK_MUTEX;
-    }
-    private static final int PL_RING_LOCK_JAVA = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_LOCK_JAVA 2
-     * }
-     */
-    public static int PL_RING_LOCK_JAVA() {
-        return PL_RING_LOCK_JAVA;
-    }
-    private static final int PL_RING_NO_WAKEUP = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_NO_WAKEUP 1
-     * }
-     */
-    public static int PL_RING_NO_WAKEUP() {
-        return PL_RING_NO_WAKEUP;
-    }
-    private static final int PL_RING_FORCE_WAKEUP = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_FORCE_WAKEUP 2
-     * }
-     */
-    public static int PL_RING_FORCE_WAKEUP() {
-        return PL_RING_FORCE_WAKEUP;
-    }
-    private static final int PL_RING_AVAILABLE = (int)0L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_AVAILABLE 0
-     * }
-     */
-    public static int PL_RING_AVAILABLE() {
-        return PL_RING_AVAILABLE;
-    }
-    private static final int PL_RING_SIZE = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_SIZE 1
-     * }
-     */
-    public static int PL_RING_SIZE() {
-        return PL_RING_SIZE;
-    }
-    private static final int PL_RING_CONSUMER = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_CONSUMER 2
-     * }
-     */
-    public static int PL_RING_CONSUMER() {
-        return PL_RING_CONSUMER;
-    }
-    private static final int PL_RING_PRODUCER = (int)3L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_PRODUCER 3
-     * }
-     */
-    public static int PL_RING_PRODUCER() {
-        return PL_RING_PRODUCER;
-    }
-    private static final int PL_RING_OLDEST = (int)4L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_OLDEST 4
-     * }
-     */
-    public static int PL_RING_OLDEST() {
-        return PL_RING_OLDEST;
-    }
-    private static final int PL_RING_LOST = (int)5L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_LOST 5
-     * }
-     */
-    public static int PL_RING_LOST() {
-        return PL_RING_LOST;
-    }
-    private static final int PL_PIPE_MAGIC = (int)1162889552L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_MAGIC 1162889552
-     * }
-     */
-    public static int PL_PIPE_MAGIC() {
-        return PL_PIPE_MAGIC;
-    }
-    private static final int PL_PIPE_RECORDS = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_RECORDS 1
-     * }
-     */
-    public static int PL_PIPE_RECORDS() {
-        return PL_PIPE_RECORDS;
-    }
-    private static final int PL_PIPE_WAKE_ALL = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_WAKE_ALL 2
-     * }
-     */
-    public static int PL_PIPE_WAKE_ALL() {
-        return PL_PIPE_WAKE_ALL;
-    }
-    private static final int PL_PIPE_GREEDY = (int)4L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_GREEDY 4
-     * }
-     */
-    public static int PL_PIPE_GREEDY() {
-        return PL_PIPE_GREEDY;
-    }
-    private static final int PL_PIPE_READ = (int)1L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_READ 1
-     * }
-     */
-    public static int PL_PIPE_READ() {
-        return PL_PIPE_READ;
-    }
-    private static final int PL_PIPE_WRITE = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_WRITE 2
-     * }
-     */
-    public static int PL_PIPE_WRITE() {
-        return PL_PIPE_WRITE;
-    }
-    private static final int PL_PIPE_NONBLOCK = (int)16L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_NONBLOCK 16
-     * }
-     */
-    public static int PL_PIPE_NONBLOCK() {
-        return PL_PIPE_NONBLOCK;
-    }
-    private static final int PL_PIPE_MIN_CAPACITY = (int)8L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_MIN_CAPACITY 8
-     * }
-     */
-    public static int PL_PIPE_MIN_CAPACITY() {
-        return PL_PIPE_MIN_CAPACITY;
-    }
-    private static final int PL_PIPE_MAX_CAPACITY = (int)1073741824L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_MAX_CAPACITY 1073741824
-     * }
-     */
-    public static int PL_PIPE_MAX_CAPACITY() {
-        return PL_PIPE_MAX_CAPACITY;
-    }
-    private static final int PL_PIPE_PATIENCE_NS = (int)100000L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_PATIENCE_NS 100000
-     * }
-     */
-    public static int PL_PIPE_PATIENCE_NS() {
-        return PL_PIPE_PATIENCE_NS;
-    }
-    private static final int PL_PIPE_SLICE_NS = (int)1000000L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_SLICE_NS 1000000
-     * }
-     */
-    public static int PL_PIPE_SLICE_NS() {
-        return PL_PIPE_SLICE_NS;
-    }
-    private static final int PL_PIPE_GRACE_NS = (int)20000L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_GRACE_NS 20000
-     * }
-     */
-    public static int PL_PIPE_GRACE_NS() {
-        return PL_PIPE_GRACE_NS;
-    }
-    private static final int PL_PIPE_LOOK_NS = (int)20000L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_PIPE_LOOK_NS 20000
-     * }
-     */
-    public static int PL_PIPE_LOOK_NS() {
-        return PL_PIPE_LOOK_NS;
+    public static int PL_M_TAIL_SHIFT() {
+        return PL_M_TAIL_SHIFT;
     }
 
     private static class pl_version {
@@ -1717,66 +1330,6 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_domain_default");
             }
             return (MemorySegment)mh$.invokeExact();
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_domain_default_options {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_default_options");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_domain_default_options(const pl_domain_options *options)
-     * }
-     */
-    public static FunctionDescriptor pl_domain_default_options$descriptor() {
-        return pl_domain_default_options.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_domain_default_options(const pl_domain_options *options)
-     * }
-     */
-    public static MethodHandle pl_domain_default_options$handle() {
-        return pl_domain_default_options.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_domain_default_options(const pl_domain_options *options)
-     * }
-     */
-    public static MemorySegment pl_domain_default_options$address() {
-        return pl_domain_default_options.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_domain_default_options(const pl_domain_options *options)
-     * }
-     */
-    public static int pl_domain_default_options(MemorySegment options) {
-        var mh$ = pl_domain_default_options.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_domain_default_options", options);
-            }
-            return (int)mh$.invokeExact(options);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -2755,265 +2308,6 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_futex_requeue", word, expected, wake, move, target, flags);
             }
             return (int)mh$.invokeExact(word, expected, wake, move, target, flags);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_futex_op {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_op");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
-     * }
-     */
-    public static FunctionDescriptor pl_futex_op$descriptor() {
-        return pl_futex_op.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
-     * }
-     */
-    public static MethodHandle pl_futex_op$handle() {
-        return pl_futex_op.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
-     * }
-     */
-    public static MemorySegment pl_futex_op$address() {
-        return pl_futex_op.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
-     * }
-     */
-    public static int pl_futex_op(MemorySegment word, int op, int arg, int compare, int with, MemorySegment old) {
-        var mh$ = pl_futex_op.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_futex_op", word, op, arg, compare, with, old);
-            }
-            return (int)mh$.invokeExact(word, op, arg, compare, with, old);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_futex_cmpxchg {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_cmpxchg");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
-     * }
-     */
-    public static FunctionDescriptor pl_futex_cmpxchg$descriptor() {
-        return pl_futex_cmpxchg.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
-     * }
-     */
-    public static MethodHandle pl_futex_cmpxchg$handle() {
-        return pl_futex_cmpxchg.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
-     * }
-     */
-    public static MemorySegment pl_futex_cmpxchg$address() {
-        return pl_futex_cmpxchg.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
-     * }
-     */
-    public static int pl_futex_cmpxchg(MemorySegment word, int expected, int desired, MemorySegment seen) {
-        var mh$ = pl_futex_cmpxchg.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_futex_cmpxchg", word, expected, desired, seen);
-            }
-            return (int)mh$.invokeExact(word, expected, desired, seen);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_futex_wake_op {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_wake_op");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
-     * }
-     */
-    public static FunctionDescriptor pl_futex_wake_op$descriptor() {
-        return pl_futex_wake_op.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
-     * }
-     */
-    public static MethodHandle pl_futex_wake_op$handle() {
-        return pl_futex_wake_op.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
-     * }
-     */
-    public static MemorySegment pl_futex_wake_op$address() {
-        return pl_futex_wake_op.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
-     * }
-     */
-    public static int pl_futex_wake_op(MemorySegment word, int wake, MemorySegment target, int wake_target, int op, int arg, int compare, int with, int flags) {
-        var mh$ = pl_futex_wake_op.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_futex_wake_op", word, wake, target, wake_target, op, arg, compare, with, flags);
-            }
-            return (int)mh$.invokeExact(word, wake, target, wake_target, op, arg, compare, with, flags);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_futex_waitv {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_LONG,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_waitv");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static FunctionDescriptor pl_futex_waitv$descriptor() {
-        return pl_futex_waitv.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static MethodHandle pl_futex_waitv$handle() {
-        return pl_futex_waitv.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static MemorySegment pl_futex_waitv$address() {
-        return pl_futex_waitv.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static int pl_futex_waitv(MemorySegment waiters, int count, long timeout_ns, int flags) {
-        var mh$ = pl_futex_waitv.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_futex_waitv", waiters, count, timeout_ns, flags);
-            }
-            return (int)mh$.invokeExact(waiters, count, timeout_ns, flags);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -4901,14 +4195,74 @@ public class panalock_h extends panalock_h$shared {
         pl_release_needs_fence$constants.SEGMENT.set(pl_release_needs_fence$constants.LAYOUT, 0L, varValue);
     }
 
-    private static class pl_ring_create {
+    private static class pl_osq_init {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_osq_init");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_osq_init(pl_osq *queue)
+     * }
+     */
+    public static FunctionDescriptor pl_osq_init$descriptor() {
+        return pl_osq_init.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_osq_init(pl_osq *queue)
+     * }
+     */
+    public static MethodHandle pl_osq_init$handle() {
+        return pl_osq_init.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_osq_init(pl_osq *queue)
+     * }
+     */
+    public static MemorySegment pl_osq_init$address() {
+        return pl_osq_init.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_osq_init(pl_osq *queue)
+     * }
+     */
+    public static int pl_osq_init(MemorySegment queue) {
+        var mh$ = pl_osq_init.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_osq_init", queue);
+            }
+            return (int)mh$.invokeExact(queue);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_osq_lock {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
             panalock_h.C_POINTER,
             panalock_h.C_POINTER
         );
 
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_create");
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_osq_lock");
 
         public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
     }
@@ -4916,45 +4270,45 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Function descriptor for:
      * {@snippet lang=c :
-     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * int pl_osq_lock(pl_thread *self, pl_osq *queue)
      * }
      */
-    public static FunctionDescriptor pl_ring_create$descriptor() {
-        return pl_ring_create.DESC;
+    public static FunctionDescriptor pl_osq_lock$descriptor() {
+        return pl_osq_lock.DESC;
     }
 
     /**
      * Downcall method handle for:
      * {@snippet lang=c :
-     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * int pl_osq_lock(pl_thread *self, pl_osq *queue)
      * }
      */
-    public static MethodHandle pl_ring_create$handle() {
-        return pl_ring_create.HANDLE;
+    public static MethodHandle pl_osq_lock$handle() {
+        return pl_osq_lock.HANDLE;
     }
 
     /**
      * Address for:
      * {@snippet lang=c :
-     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * int pl_osq_lock(pl_thread *self, pl_osq *queue)
      * }
      */
-    public static MemorySegment pl_ring_create$address() {
-        return pl_ring_create.ADDR;
+    public static MemorySegment pl_osq_lock$address() {
+        return pl_osq_lock.ADDR;
     }
 
     /**
      * {@snippet lang=c :
-     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * int pl_osq_lock(pl_thread *self, pl_osq *queue)
      * }
      */
-    public static int pl_ring_create(MemorySegment options, MemorySegment out) {
-        var mh$ = pl_ring_create.HANDLE;
+    public static int pl_osq_lock(MemorySegment self, MemorySegment queue) {
+        var mh$ = pl_osq_lock.HANDLE;
         try {
             if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_create", options, out);
+                traceDowncall("pl_osq_lock", self, queue);
             }
-            return (int)mh$.invokeExact(options, out);
+            return (int)mh$.invokeExact(self, queue);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -4962,1564 +4316,16 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
-    private static class pl_ring_create_fd {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_create_fd");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_create_fd$descriptor() {
-        return pl_ring_create_fd.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static MethodHandle pl_ring_create_fd$handle() {
-        return pl_ring_create_fd.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static MemorySegment pl_ring_create_fd$address() {
-        return pl_ring_create_fd.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static int pl_ring_create_fd(int fd, MemorySegment options, MemorySegment out) {
-        var mh$ = pl_ring_create_fd.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_create_fd", fd, options, out);
-            }
-            return (int)mh$.invokeExact(fd, options, out);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_open_fd {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_open_fd");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_open_fd(int fd, pl_ring **out)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_open_fd$descriptor() {
-        return pl_ring_open_fd.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_open_fd(int fd, pl_ring **out)
-     * }
-     */
-    public static MethodHandle pl_ring_open_fd$handle() {
-        return pl_ring_open_fd.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_open_fd(int fd, pl_ring **out)
-     * }
-     */
-    public static MemorySegment pl_ring_open_fd$address() {
-        return pl_ring_open_fd.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_open_fd(int fd, pl_ring **out)
-     * }
-     */
-    public static int pl_ring_open_fd(int fd, MemorySegment out) {
-        var mh$ = pl_ring_open_fd.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_open_fd", fd, out);
-            }
-            return (int)mh$.invokeExact(fd, out);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_create_path {
+    private static class pl_osq_lock_wait {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
             panalock_h.C_POINTER,
             panalock_h.C_POINTER,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_create_path");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_create_path$descriptor() {
-        return pl_ring_create_path.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static MethodHandle pl_ring_create_path$handle() {
-        return pl_ring_create_path.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static MemorySegment pl_ring_create_path$address() {
-        return pl_ring_create_path.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
-     * }
-     */
-    public static int pl_ring_create_path(MemorySegment path, MemorySegment options, MemorySegment out) {
-        var mh$ = pl_ring_create_path.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_create_path", path, options, out);
-            }
-            return (int)mh$.invokeExact(path, options, out);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_open_path {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_open_path");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_open_path(const char *path, pl_ring **out)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_open_path$descriptor() {
-        return pl_ring_open_path.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_open_path(const char *path, pl_ring **out)
-     * }
-     */
-    public static MethodHandle pl_ring_open_path$handle() {
-        return pl_ring_open_path.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_open_path(const char *path, pl_ring **out)
-     * }
-     */
-    public static MemorySegment pl_ring_open_path$address() {
-        return pl_ring_open_path.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_open_path(const char *path, pl_ring **out)
-     * }
-     */
-    public static int pl_ring_open_path(MemorySegment path, MemorySegment out) {
-        var mh$ = pl_ring_open_path.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_open_path", path, out);
-            }
-            return (int)mh$.invokeExact(path, out);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_close {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_close");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_close(pl_ring *ring)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_close$descriptor() {
-        return pl_ring_close.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_close(pl_ring *ring)
-     * }
-     */
-    public static MethodHandle pl_ring_close$handle() {
-        return pl_ring_close.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_close(pl_ring *ring)
-     * }
-     */
-    public static MemorySegment pl_ring_close$address() {
-        return pl_ring_close.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_close(pl_ring *ring)
-     * }
-     */
-    public static int pl_ring_close(MemorySegment ring) {
-        var mh$ = pl_ring_close.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_close", ring);
-            }
-            return (int)mh$.invokeExact(ring);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_reserve {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reserve");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_reserve$descriptor() {
-        return pl_ring_reserve.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static MethodHandle pl_ring_reserve$handle() {
-        return pl_ring_reserve.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static MemorySegment pl_ring_reserve$address() {
-        return pl_ring_reserve.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static int pl_ring_reserve(MemorySegment self, MemorySegment ring, int bytes, MemorySegment record_) {
-        var mh$ = pl_ring_reserve.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_reserve", self, ring, bytes, record_);
-            }
-            return (int)mh$.invokeExact(self, ring, bytes, record_);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_commit {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_commit");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_commit$descriptor() {
-        return pl_ring_commit.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static MethodHandle pl_ring_commit$handle() {
-        return pl_ring_commit.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static MemorySegment pl_ring_commit$address() {
-        return pl_ring_commit.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static int pl_ring_commit(MemorySegment self, MemorySegment ring, MemorySegment record_, int flags) {
-        var mh$ = pl_ring_commit.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_commit", self, ring, record_, flags);
-            }
-            return (int)mh$.invokeExact(self, ring, record_, flags);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_discard {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_discard");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_discard$descriptor() {
-        return pl_ring_discard.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static MethodHandle pl_ring_discard$handle() {
-        return pl_ring_discard.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static MemorySegment pl_ring_discard$address() {
-        return pl_ring_discard.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
-     * }
-     */
-    public static int pl_ring_discard(MemorySegment self, MemorySegment ring, MemorySegment record_, int flags) {
-        var mh$ = pl_ring_discard.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_discard", self, ring, record_, flags);
-            }
-            return (int)mh$.invokeExact(self, ring, record_, flags);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_output {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_output");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_output$descriptor() {
-        return pl_ring_output.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
-     * }
-     */
-    public static MethodHandle pl_ring_output$handle() {
-        return pl_ring_output.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
-     * }
-     */
-    public static MemorySegment pl_ring_output$address() {
-        return pl_ring_output.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
-     * }
-     */
-    public static int pl_ring_output(MemorySegment self, MemorySegment ring, MemorySegment data, int bytes, int flags) {
-        var mh$ = pl_ring_output.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_output", self, ring, data, bytes, flags);
-            }
-            return (int)mh$.invokeExact(self, ring, data, bytes, flags);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_drain {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_LONG
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_drain");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_drain$descriptor() {
-        return pl_ring_drain.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
-     * }
-     */
-    public static MethodHandle pl_ring_drain$handle() {
-        return pl_ring_drain.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
-     * }
-     */
-    public static MemorySegment pl_ring_drain$address() {
-        return pl_ring_drain.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
-     * }
-     */
-    public static long pl_ring_drain(MemorySegment ring, MemorySegment handler, MemorySegment context, long max) {
-        var mh$ = pl_ring_drain.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_drain", ring, handler, context, max);
-            }
-            return (long)mh$.invokeExact(ring, handler, context, max);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_next {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_next");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_next$descriptor() {
-        return pl_ring_next.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
-     * }
-     */
-    public static MethodHandle pl_ring_next$handle() {
-        return pl_ring_next.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
-     * }
-     */
-    public static MemorySegment pl_ring_next$address() {
-        return pl_ring_next.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
-     * }
-     */
-    public static int pl_ring_next(MemorySegment ring, MemorySegment record_, MemorySegment bytes) {
-        var mh$ = pl_ring_next.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_next", ring, record_, bytes);
-            }
-            return (int)mh$.invokeExact(ring, record_, bytes);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_done {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_done");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_done(pl_ring *ring)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_done$descriptor() {
-        return pl_ring_done.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_done(pl_ring *ring)
-     * }
-     */
-    public static MethodHandle pl_ring_done$handle() {
-        return pl_ring_done.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_done(pl_ring *ring)
-     * }
-     */
-    public static MemorySegment pl_ring_done$address() {
-        return pl_ring_done.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_done(pl_ring *ring)
-     * }
-     */
-    public static int pl_ring_done(MemorySegment ring) {
-        var mh$ = pl_ring_done.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_done", ring);
-            }
-            return (int)mh$.invokeExact(ring);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_wait {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_LONG,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_wait");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_wait$descriptor() {
-        return pl_ring_wait.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static MethodHandle pl_ring_wait$handle() {
-        return pl_ring_wait.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static MemorySegment pl_ring_wait$address() {
-        return pl_ring_wait.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
-     * }
-     */
-    public static int pl_ring_wait(MemorySegment self, MemorySegment ring, long timeout_ns, int flags) {
-        var mh$ = pl_ring_wait.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_wait", self, ring, timeout_ns, flags);
-            }
-            return (int)mh$.invokeExact(self, ring, timeout_ns, flags);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_wake {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_wake");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_wake$descriptor() {
-        return pl_ring_wake.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
-     * }
-     */
-    public static MethodHandle pl_ring_wake$handle() {
-        return pl_ring_wake.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
-     * }
-     */
-    public static MemorySegment pl_ring_wake$address() {
-        return pl_ring_wake.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
-     * }
-     */
-    public static int pl_ring_wake(MemorySegment self, MemorySegment ring) {
-        var mh$ = pl_ring_wake.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_wake", self, ring);
-            }
-            return (int)mh$.invokeExact(self, ring);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_reap {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reap");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_reap(pl_ring *ring)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_reap$descriptor() {
-        return pl_ring_reap.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_reap(pl_ring *ring)
-     * }
-     */
-    public static MethodHandle pl_ring_reap$handle() {
-        return pl_ring_reap.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_reap(pl_ring *ring)
-     * }
-     */
-    public static MemorySegment pl_ring_reap$address() {
-        return pl_ring_reap.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_reap(pl_ring *ring)
-     * }
-     */
-    public static int pl_ring_reap(MemorySegment ring) {
-        var mh$ = pl_ring_reap.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_reap", ring);
-            }
-            return (int)mh$.invokeExact(ring);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_query {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_query");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_query$descriptor() {
-        return pl_ring_query.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
-     * }
-     */
-    public static MethodHandle pl_ring_query$handle() {
-        return pl_ring_query.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
-     * }
-     */
-    public static MemorySegment pl_ring_query$address() {
-        return pl_ring_query.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
-     * }
-     */
-    public static long pl_ring_query(MemorySegment ring, int what) {
-        var mh$ = pl_ring_query.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_query", ring, what);
-            }
-            return (long)mh$.invokeExact(ring, what);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_reserve_locked {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reserve_locked");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_reserve_locked$descriptor() {
-        return pl_ring_reserve_locked.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static MethodHandle pl_ring_reserve_locked$handle() {
-        return pl_ring_reserve_locked.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static MemorySegment pl_ring_reserve_locked$address() {
-        return pl_ring_reserve_locked.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
-     * }
-     */
-    public static int pl_ring_reserve_locked(MemorySegment ring, int bytes, MemorySegment record_) {
-        var mh$ = pl_ring_reserve_locked.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_reserve_locked", ring, bytes, record_);
-            }
-            return (int)mh$.invokeExact(ring, bytes, record_);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_finish {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_finish");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_finish$descriptor() {
-        return pl_ring_finish.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
-     * }
-     */
-    public static MethodHandle pl_ring_finish$handle() {
-        return pl_ring_finish.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
-     * }
-     */
-    public static MemorySegment pl_ring_finish$address() {
-        return pl_ring_finish.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
-     * }
-     */
-    public static int pl_ring_finish(MemorySegment ring, MemorySegment record_, int discard, int flags) {
-        var mh$ = pl_ring_finish.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_finish", ring, record_, discard, flags);
-            }
-            return (int)mh$.invokeExact(ring, record_, discard, flags);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_scan {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
-            panalock_h.C_POINTER,
-            panalock_h.C_LONG
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_scan");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_scan$descriptor() {
-        return pl_ring_scan.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
-     * }
-     */
-    public static MethodHandle pl_ring_scan$handle() {
-        return pl_ring_scan.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
-     * }
-     */
-    public static MemorySegment pl_ring_scan$address() {
-        return pl_ring_scan.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
-     * }
-     */
-    public static long pl_ring_scan(MemorySegment ring, long limit) {
-        var mh$ = pl_ring_scan.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_scan", ring, limit);
-            }
-            return (long)mh$.invokeExact(ring, limit);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_ring_advance {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_LONG
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_advance");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_ring_advance(pl_ring *ring, uint64_t position)
-     * }
-     */
-    public static FunctionDescriptor pl_ring_advance$descriptor() {
-        return pl_ring_advance.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_ring_advance(pl_ring *ring, uint64_t position)
-     * }
-     */
-    public static MethodHandle pl_ring_advance$handle() {
-        return pl_ring_advance.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_ring_advance(pl_ring *ring, uint64_t position)
-     * }
-     */
-    public static MemorySegment pl_ring_advance$address() {
-        return pl_ring_advance.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_ring_advance(pl_ring *ring, uint64_t position)
-     * }
-     */
-    public static int pl_ring_advance(MemorySegment ring, long position) {
-        var mh$ = pl_ring_advance.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_advance", ring, position);
-            }
-            return (int)mh$.invokeExact(ring, position);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_pipe_size {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_size");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * uint64_t pl_pipe_size(uint32_t capacity)
-     * }
-     */
-    public static FunctionDescriptor pl_pipe_size$descriptor() {
-        return pl_pipe_size.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * uint64_t pl_pipe_size(uint32_t capacity)
-     * }
-     */
-    public static MethodHandle pl_pipe_size$handle() {
-        return pl_pipe_size.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * uint64_t pl_pipe_size(uint32_t capacity)
-     * }
-     */
-    public static MemorySegment pl_pipe_size$address() {
-        return pl_pipe_size.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * uint64_t pl_pipe_size(uint32_t capacity)
-     * }
-     */
-    public static long pl_pipe_size(int capacity) {
-        var mh$ = pl_pipe_size.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_size", capacity);
-            }
-            return (long)mh$.invokeExact(capacity);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_pipe_init {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_LONG,
-            panalock_h.C_INT,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_init");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
-     * }
-     */
-    public static FunctionDescriptor pl_pipe_init$descriptor() {
-        return pl_pipe_init.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
-     * }
-     */
-    public static MethodHandle pl_pipe_init$handle() {
-        return pl_pipe_init.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
-     * }
-     */
-    public static MemorySegment pl_pipe_init$address() {
-        return pl_pipe_init.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
-     * }
-     */
-    public static int pl_pipe_init(MemorySegment memory, long bytes, int capacity, int flags, MemorySegment out) {
-        var mh$ = pl_pipe_init.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_init", memory, bytes, capacity, flags, out);
-            }
-            return (int)mh$.invokeExact(memory, bytes, capacity, flags, out);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_pipe_at {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_LONG,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_at");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
-     * }
-     */
-    public static FunctionDescriptor pl_pipe_at$descriptor() {
-        return pl_pipe_at.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
-     * }
-     */
-    public static MethodHandle pl_pipe_at$handle() {
-        return pl_pipe_at.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
-     * }
-     */
-    public static MemorySegment pl_pipe_at$address() {
-        return pl_pipe_at.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
-     * }
-     */
-    public static int pl_pipe_at(MemorySegment memory, long bytes, MemorySegment out) {
-        var mh$ = pl_pipe_at.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_at", memory, bytes, out);
-            }
-            return (int)mh$.invokeExact(memory, bytes, out);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_pipe_open {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_open");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static FunctionDescriptor pl_pipe_open$descriptor() {
-        return pl_pipe_open.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static MethodHandle pl_pipe_open$handle() {
-        return pl_pipe_open.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static MemorySegment pl_pipe_open$address() {
-        return pl_pipe_open.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static int pl_pipe_open(MemorySegment self, MemorySegment pipe, int ends) {
-        var mh$ = pl_pipe_open.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_open", self, pipe, ends);
-            }
-            return (int)mh$.invokeExact(self, pipe, ends);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_pipe_close {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_close");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static FunctionDescriptor pl_pipe_close$descriptor() {
-        return pl_pipe_close.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static MethodHandle pl_pipe_close$handle() {
-        return pl_pipe_close.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static MemorySegment pl_pipe_close$address() {
-        return pl_pipe_close.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
-     * }
-     */
-    public static int pl_pipe_close(MemorySegment self, MemorySegment pipe, int ends) {
-        var mh$ = pl_pipe_close.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_close", self, pipe, ends);
-            }
-            return (int)mh$.invokeExact(self, pipe, ends);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_pipe_read {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
-            panalock_h.C_INT,
             panalock_h.C_INT,
             panalock_h.C_LONG
         );
 
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_read");
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_osq_lock_wait");
 
         public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
     }
@@ -6527,45 +4333,45 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Function descriptor for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_osq_lock_wait(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static FunctionDescriptor pl_pipe_read$descriptor() {
-        return pl_pipe_read.DESC;
+    public static FunctionDescriptor pl_osq_lock_wait$descriptor() {
+        return pl_osq_lock_wait.DESC;
     }
 
     /**
      * Downcall method handle for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_osq_lock_wait(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static MethodHandle pl_pipe_read$handle() {
-        return pl_pipe_read.HANDLE;
+    public static MethodHandle pl_osq_lock_wait$handle() {
+        return pl_osq_lock_wait.HANDLE;
     }
 
     /**
      * Address for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_osq_lock_wait(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static MemorySegment pl_pipe_read$address() {
-        return pl_pipe_read.ADDR;
+    public static MemorySegment pl_osq_lock_wait$address() {
+        return pl_osq_lock_wait.ADDR;
     }
 
     /**
      * {@snippet lang=c :
-     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_osq_lock_wait(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static long pl_pipe_read(MemorySegment self, MemorySegment pipe, MemorySegment to, int bytes, int flags, long timeout_ns) {
-        var mh$ = pl_pipe_read.HANDLE;
+    public static int pl_osq_lock_wait(MemorySegment self, MemorySegment queue, int flags, long timeout_ns) {
+        var mh$ = pl_osq_lock_wait.HANDLE;
         try {
             if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_read", self, pipe, to, bytes, flags, timeout_ns);
+                traceDowncall("pl_osq_lock_wait", self, queue, flags, timeout_ns);
             }
-            return (long)mh$.invokeExact(self, pipe, to, bytes, flags, timeout_ns);
+            return (int)mh$.invokeExact(self, queue, flags, timeout_ns);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -6573,18 +4379,384 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
-    private static class pl_pipe_write {
+    private static class pl_osq_lock_unless {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
-            panalock_h.C_POINTER,
+            panalock_h.C_INT,
             panalock_h.C_POINTER,
             panalock_h.C_POINTER,
             panalock_h.C_INT,
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_osq_lock_unless");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_osq_lock_unless(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns, pl_osq_leave leave, void *argument)
+     * }
+     */
+    public static FunctionDescriptor pl_osq_lock_unless$descriptor() {
+        return pl_osq_lock_unless.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_osq_lock_unless(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns, pl_osq_leave leave, void *argument)
+     * }
+     */
+    public static MethodHandle pl_osq_lock_unless$handle() {
+        return pl_osq_lock_unless.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_osq_lock_unless(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns, pl_osq_leave leave, void *argument)
+     * }
+     */
+    public static MemorySegment pl_osq_lock_unless$address() {
+        return pl_osq_lock_unless.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_osq_lock_unless(pl_thread *self, pl_osq *queue, uint32_t flags, int64_t timeout_ns, pl_osq_leave leave, void *argument)
+     * }
+     */
+    public static int pl_osq_lock_unless(MemorySegment self, MemorySegment queue, int flags, long timeout_ns, MemorySegment leave, MemorySegment argument) {
+        var mh$ = pl_osq_lock_unless.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_osq_lock_unless", self, queue, flags, timeout_ns, leave, argument);
+            }
+            return (int)mh$.invokeExact(self, queue, flags, timeout_ns, leave, argument);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_osq_trylock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_osq_trylock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_osq_trylock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static FunctionDescriptor pl_osq_trylock$descriptor() {
+        return pl_osq_trylock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_osq_trylock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static MethodHandle pl_osq_trylock$handle() {
+        return pl_osq_trylock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_osq_trylock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static MemorySegment pl_osq_trylock$address() {
+        return pl_osq_trylock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_osq_trylock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static int pl_osq_trylock(MemorySegment self, MemorySegment queue) {
+        var mh$ = pl_osq_trylock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_osq_trylock", self, queue);
+            }
+            return (int)mh$.invokeExact(self, queue);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_osq_unlock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_osq_unlock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_osq_unlock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static FunctionDescriptor pl_osq_unlock$descriptor() {
+        return pl_osq_unlock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_osq_unlock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static MethodHandle pl_osq_unlock$handle() {
+        return pl_osq_unlock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_osq_unlock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static MemorySegment pl_osq_unlock$address() {
+        return pl_osq_unlock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_osq_unlock(pl_thread *self, pl_osq *queue)
+     * }
+     */
+    public static int pl_osq_unlock(MemorySegment self, MemorySegment queue) {
+        var mh$ = pl_osq_unlock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_osq_unlock", self, queue);
+            }
+            return (int)mh$.invokeExact(self, queue);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_osq_is_locked {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_osq_is_locked");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_osq_is_locked(const pl_osq *queue)
+     * }
+     */
+    public static FunctionDescriptor pl_osq_is_locked$descriptor() {
+        return pl_osq_is_locked.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_osq_is_locked(const pl_osq *queue)
+     * }
+     */
+    public static MethodHandle pl_osq_is_locked$handle() {
+        return pl_osq_is_locked.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_osq_is_locked(const pl_osq *queue)
+     * }
+     */
+    public static MemorySegment pl_osq_is_locked$address() {
+        return pl_osq_is_locked.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_osq_is_locked(const pl_osq *queue)
+     * }
+     */
+    public static int pl_osq_is_locked(MemorySegment queue) {
+        var mh$ = pl_osq_is_locked.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_osq_is_locked", queue);
+            }
+            return (int)mh$.invokeExact(queue);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_init {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_init");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_init(pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_init$descriptor() {
+        return pl_mutex_init.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_init(pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_init$handle() {
+        return pl_mutex_init.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_init(pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_init$address() {
+        return pl_mutex_init.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_init(pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_init(MemorySegment mutex) {
+        var mh$ = pl_mutex_init.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_init", mutex);
+            }
+            return (int)mh$.invokeExact(mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_lock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_lock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_lock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_lock$descriptor() {
+        return pl_mutex_lock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_lock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_lock$handle() {
+        return pl_mutex_lock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_lock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_lock$address() {
+        return pl_mutex_lock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_lock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_lock(MemorySegment self, MemorySegment mutex) {
+        var mh$ = pl_mutex_lock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_lock", self, mutex);
+            }
+            return (int)mh$.invokeExact(self, mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_lock_wait {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
             panalock_h.C_INT,
             panalock_h.C_LONG
         );
 
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_write");
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_lock_wait");
 
         public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
     }
@@ -6592,45 +4764,45 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Function descriptor for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_mutex_lock_wait(pl_thread *self, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static FunctionDescriptor pl_pipe_write$descriptor() {
-        return pl_pipe_write.DESC;
+    public static FunctionDescriptor pl_mutex_lock_wait$descriptor() {
+        return pl_mutex_lock_wait.DESC;
     }
 
     /**
      * Downcall method handle for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_mutex_lock_wait(pl_thread *self, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static MethodHandle pl_pipe_write$handle() {
-        return pl_pipe_write.HANDLE;
+    public static MethodHandle pl_mutex_lock_wait$handle() {
+        return pl_mutex_lock_wait.HANDLE;
     }
 
     /**
      * Address for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_mutex_lock_wait(pl_thread *self, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static MemorySegment pl_pipe_write$address() {
-        return pl_pipe_write.ADDR;
+    public static MemorySegment pl_mutex_lock_wait$address() {
+        return pl_mutex_lock_wait.ADDR;
     }
 
     /**
      * {@snippet lang=c :
-     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * int pl_mutex_lock_wait(pl_thread *self, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
      * }
      */
-    public static long pl_pipe_write(MemorySegment self, MemorySegment pipe, MemorySegment from, int bytes, int flags, long timeout_ns) {
-        var mh$ = pl_pipe_write.HANDLE;
+    public static int pl_mutex_lock_wait(MemorySegment self, MemorySegment mutex, int flags, long timeout_ns) {
+        var mh$ = pl_mutex_lock_wait.HANDLE;
         try {
             if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_write", self, pipe, from, bytes, flags, timeout_ns);
+                traceDowncall("pl_mutex_lock_wait", self, mutex, flags, timeout_ns);
             }
-            return (long)mh$.invokeExact(self, pipe, from, bytes, flags, timeout_ns);
+            return (int)mh$.invokeExact(self, mutex, flags, timeout_ns);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -6638,13 +4810,14 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
-    private static class pl_pipe_available {
+    private static class pl_mutex_trylock {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
             panalock_h.C_POINTER
         );
 
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_available");
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_trylock");
 
         public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
     }
@@ -6652,45 +4825,779 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Function descriptor for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * int pl_mutex_trylock(pl_thread *self, pl_mutex *mutex)
      * }
      */
-    public static FunctionDescriptor pl_pipe_available$descriptor() {
-        return pl_pipe_available.DESC;
+    public static FunctionDescriptor pl_mutex_trylock$descriptor() {
+        return pl_mutex_trylock.DESC;
     }
 
     /**
      * Downcall method handle for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * int pl_mutex_trylock(pl_thread *self, pl_mutex *mutex)
      * }
      */
-    public static MethodHandle pl_pipe_available$handle() {
-        return pl_pipe_available.HANDLE;
+    public static MethodHandle pl_mutex_trylock$handle() {
+        return pl_mutex_trylock.HANDLE;
     }
 
     /**
      * Address for:
      * {@snippet lang=c :
-     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * int pl_mutex_trylock(pl_thread *self, pl_mutex *mutex)
      * }
      */
-    public static MemorySegment pl_pipe_available$address() {
-        return pl_pipe_available.ADDR;
+    public static MemorySegment pl_mutex_trylock$address() {
+        return pl_mutex_trylock.ADDR;
     }
 
     /**
      * {@snippet lang=c :
-     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * int pl_mutex_trylock(pl_thread *self, pl_mutex *mutex)
      * }
      */
-    public static long pl_pipe_available(MemorySegment pipe) {
-        var mh$ = pl_pipe_available.HANDLE;
+    public static int pl_mutex_trylock(MemorySegment self, MemorySegment mutex) {
+        var mh$ = pl_mutex_trylock.HANDLE;
         try {
             if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_pipe_available", pipe);
+                traceDowncall("pl_mutex_trylock", self, mutex);
             }
-            return (long)mh$.invokeExact(pipe);
+            return (int)mh$.invokeExact(self, mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_unlock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_unlock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_unlock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_unlock$descriptor() {
+        return pl_mutex_unlock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_unlock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_unlock$handle() {
+        return pl_mutex_unlock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_unlock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_unlock$address() {
+        return pl_mutex_unlock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_unlock(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_unlock(MemorySegment self, MemorySegment mutex) {
+        var mh$ = pl_mutex_unlock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_unlock", self, mutex);
+            }
+            return (int)mh$.invokeExact(self, mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_is_locked {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_is_locked");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_is_locked(const pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_is_locked$descriptor() {
+        return pl_mutex_is_locked.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_is_locked(const pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_is_locked$handle() {
+        return pl_mutex_is_locked.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_is_locked(const pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_is_locked$address() {
+        return pl_mutex_is_locked.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_is_locked(const pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_is_locked(MemorySegment mutex) {
+        var mh$ = pl_mutex_is_locked.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_is_locked", mutex);
+            }
+            return (int)mh$.invokeExact(mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_is_contended {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_is_contended");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_is_contended(const pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_is_contended$descriptor() {
+        return pl_mutex_is_contended.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_is_contended(const pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_is_contended$handle() {
+        return pl_mutex_is_contended.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_is_contended(const pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_is_contended$address() {
+        return pl_mutex_is_contended.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_is_contended(const pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_is_contended(MemorySegment mutex) {
+        var mh$ = pl_mutex_is_contended.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_is_contended", mutex);
+            }
+            return (int)mh$.invokeExact(mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_owner {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_owner");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_owner(const pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_owner$descriptor() {
+        return pl_mutex_owner.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_owner(const pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_owner$handle() {
+        return pl_mutex_owner.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_owner(const pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_owner$address() {
+        return pl_mutex_owner.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_owner(const pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_owner(MemorySegment mutex) {
+        var mh$ = pl_mutex_owner.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_owner", mutex);
+            }
+            return (int)mh$.invokeExact(mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_cond_init {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_cond_init");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_cond_init(pl_cond *cond)
+     * }
+     */
+    public static FunctionDescriptor pl_cond_init$descriptor() {
+        return pl_cond_init.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_cond_init(pl_cond *cond)
+     * }
+     */
+    public static MethodHandle pl_cond_init$handle() {
+        return pl_cond_init.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_cond_init(pl_cond *cond)
+     * }
+     */
+    public static MemorySegment pl_cond_init$address() {
+        return pl_cond_init.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_cond_init(pl_cond *cond)
+     * }
+     */
+    public static int pl_cond_init(MemorySegment cond) {
+        var mh$ = pl_cond_init.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_cond_init", cond);
+            }
+            return (int)mh$.invokeExact(cond);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_cond_wait {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_cond_wait");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_cond_wait(pl_thread *self, pl_cond *cond, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static FunctionDescriptor pl_cond_wait$descriptor() {
+        return pl_cond_wait.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_cond_wait(pl_thread *self, pl_cond *cond, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MethodHandle pl_cond_wait$handle() {
+        return pl_cond_wait.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_cond_wait(pl_thread *self, pl_cond *cond, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MemorySegment pl_cond_wait$address() {
+        return pl_cond_wait.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_cond_wait(pl_thread *self, pl_cond *cond, pl_mutex *mutex, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static int pl_cond_wait(MemorySegment self, MemorySegment cond, MemorySegment mutex, int flags, long timeout_ns) {
+        var mh$ = pl_cond_wait.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_cond_wait", self, cond, mutex, flags, timeout_ns);
+            }
+            return (int)mh$.invokeExact(self, cond, mutex, flags, timeout_ns);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_cond_signal {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_cond_signal");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_cond_signal(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_cond_signal$descriptor() {
+        return pl_cond_signal.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_cond_signal(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_cond_signal$handle() {
+        return pl_cond_signal.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_cond_signal(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_cond_signal$address() {
+        return pl_cond_signal.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_cond_signal(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static int pl_cond_signal(MemorySegment self, MemorySegment cond, MemorySegment mutex) {
+        var mh$ = pl_cond_signal.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_cond_signal", self, cond, mutex);
+            }
+            return (int)mh$.invokeExact(self, cond, mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_cond_broadcast {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_cond_broadcast");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_cond_broadcast(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_cond_broadcast$descriptor() {
+        return pl_cond_broadcast.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_cond_broadcast(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_cond_broadcast$handle() {
+        return pl_cond_broadcast.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_cond_broadcast(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_cond_broadcast$address() {
+        return pl_cond_broadcast.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_cond_broadcast(pl_thread *self, pl_cond *cond, pl_mutex *mutex)
+     * }
+     */
+    public static int pl_cond_broadcast(MemorySegment self, MemorySegment cond, MemorySegment mutex) {
+        var mh$ = pl_cond_broadcast.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_cond_broadcast", self, cond, mutex);
+            }
+            return (int)mh$.invokeExact(self, cond, mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_lock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_lock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_lock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_lock_slow$descriptor() {
+        return pl_mutex_lock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_lock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_lock_slow$handle() {
+        return pl_mutex_lock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_lock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_lock_slow$address() {
+        return pl_mutex_lock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_lock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_lock_slow(MemorySegment self, MemorySegment mutex) {
+        var mh$ = pl_mutex_lock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_lock_slow", self, mutex);
+            }
+            return (int)mh$.invokeExact(self, mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_unlock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_unlock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_unlock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_unlock_slow$descriptor() {
+        return pl_mutex_unlock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_unlock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_unlock_slow$handle() {
+        return pl_mutex_unlock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_unlock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_unlock_slow$address() {
+        return pl_mutex_unlock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_unlock_slow(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_unlock_slow(MemorySegment self, MemorySegment mutex) {
+        var mh$ = pl_mutex_unlock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_unlock_slow", self, mutex);
+            }
+            return (int)mh$.invokeExact(self, mutex);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_kick {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_kick");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_kick(pl_thread *self, pl_mutex *mutex, int doorbell)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_kick$descriptor() {
+        return pl_mutex_kick.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_kick(pl_thread *self, pl_mutex *mutex, int doorbell)
+     * }
+     */
+    public static MethodHandle pl_mutex_kick$handle() {
+        return pl_mutex_kick.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_kick(pl_thread *self, pl_mutex *mutex, int doorbell)
+     * }
+     */
+    public static MemorySegment pl_mutex_kick$address() {
+        return pl_mutex_kick.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_kick(pl_thread *self, pl_mutex *mutex, int doorbell)
+     * }
+     */
+    public static int pl_mutex_kick(MemorySegment self, MemorySegment mutex, int doorbell) {
+        var mh$ = pl_mutex_kick.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_kick", self, mutex, doorbell);
+            }
+            return (int)mh$.invokeExact(self, mutex, doorbell);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_mutex_release {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_mutex_release");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_mutex_release(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static FunctionDescriptor pl_mutex_release$descriptor() {
+        return pl_mutex_release.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_mutex_release(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MethodHandle pl_mutex_release$handle() {
+        return pl_mutex_release.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_mutex_release(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static MemorySegment pl_mutex_release$address() {
+        return pl_mutex_release.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_mutex_release(pl_thread *self, pl_mutex *mutex)
+     * }
+     */
+    public static int pl_mutex_release(MemorySegment self, MemorySegment mutex) {
+        var mh$ = pl_mutex_release.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_mutex_release", self, mutex);
+            }
+            return (int)mh$.invokeExact(self, mutex);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -6931,6 +5838,64 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_domain_doorbell", domain);
             }
             return (MemorySegment)mh$.invokeExact(domain);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_domain_default_checks {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT    );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_default_checks");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_default_checks$descriptor() {
+        return pl_domain_default_checks.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static MethodHandle pl_domain_default_checks$handle() {
+        return pl_domain_default_checks.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static MemorySegment pl_domain_default_checks$address() {
+        return pl_domain_default_checks.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_domain_default_checks(void)
+     * }
+     */
+    public static int pl_domain_default_checks() {
+        var mh$ = pl_domain_default_checks.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_default_checks");
+            }
+            return (int)mh$.invokeExact();
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -7353,6 +6318,15 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_LOCKED() {
         return PL_Q_LOCKED;
     }
+    private static final int PL_Q_PARKED = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_PARKED 2
+     * }
+     */
+    public static int PL_Q_PARKED() {
+        return PL_Q_PARKED;
+    }
     private static final int PL_Q_STANDBY = (int)4L;
     /**
      * {@snippet lang=c :
@@ -7362,14 +6336,14 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_STANDBY() {
         return PL_Q_STANDBY;
     }
-    private static final int PL_Q_BYTE_PARKED = (int)128L;
+    private static final int PL_Q_POISON = (int)128L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_BYTE_PARKED 128
+     * #define PL_Q_POISON 128
      * }
      */
-    public static int PL_Q_BYTE_PARKED() {
-        return PL_Q_BYTE_PARKED;
+    public static int PL_Q_POISON() {
+        return PL_Q_POISON;
     }
     private static final int PL_Q_PENDING = (int)256L;
     /**
@@ -7380,68 +6354,59 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_PENDING() {
         return PL_Q_PENDING;
     }
-    private static final int PL_Q_POISON = (int)512L;
+    private static final int PL_M_HELD = (int)1L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_POISON 512
+     * #define PL_M_HELD 1
      * }
      */
-    public static int PL_Q_POISON() {
-        return PL_Q_POISON;
+    public static int PL_M_HELD() {
+        return PL_M_HELD;
     }
-    private static final int PL_Q_PARKED = (int)2147483648L;
+    private static final int PL_M_NAMED = (int)64L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_PARKED 2147483648
+     * #define PL_M_NAMED 64
      * }
      */
-    public static int PL_Q_PARKED() {
-        return PL_Q_PARKED;
+    public static int PL_M_NAMED() {
+        return PL_M_NAMED;
     }
-    private static final int PL_Q_TAIL_MASK = (int)2147482624L;
+    private static final int PL_M_WAITERS = (int)2L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_TAIL_MASK 2147482624
+     * #define PL_M_WAITERS 2
      * }
      */
-    public static int PL_Q_TAIL_MASK() {
-        return PL_Q_TAIL_MASK;
+    public static int PL_M_WAITERS() {
+        return PL_M_WAITERS;
     }
-    private static final int PL_Q_BYTE_TAIL_MASK = (int)4294901760L;
+    private static final int PL_M_SPINNER = (int)4L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_BYTE_TAIL_MASK 4294901760
+     * #define PL_M_SPINNER 4
      * }
      */
-    public static int PL_Q_BYTE_TAIL_MASK() {
-        return PL_Q_BYTE_TAIL_MASK;
+    public static int PL_M_SPINNER() {
+        return PL_M_SPINNER;
     }
-    private static final int PL_RING_BUSY = (int)2147483648L;
+    private static final int PL_M_HANDOFF = (int)256L;
     /**
      * {@snippet lang=c :
-     * #define PL_RING_BUSY 2147483648
+     * #define PL_M_HANDOFF 256
      * }
      */
-    public static int PL_RING_BUSY() {
-        return PL_RING_BUSY;
+    public static int PL_M_HANDOFF() {
+        return PL_M_HANDOFF;
     }
-    private static final int PL_RING_DISCARD = (int)1073741824L;
+    private static final int PL_M_POISON = (int)128L;
     /**
      * {@snippet lang=c :
-     * #define PL_RING_DISCARD 1073741824
+     * #define PL_M_POISON 128
      * }
      */
-    public static int PL_RING_DISCARD() {
-        return PL_RING_DISCARD;
-    }
-    private static final int PL_RING_MAX_BYTES = (int)1073741824L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_RING_MAX_BYTES 1073741824
-     * }
-     */
-    public static int PL_RING_MAX_BYTES() {
-        return PL_RING_MAX_BYTES;
+    public static int PL_M_POISON() {
+        return PL_M_POISON;
     }
 }
 
