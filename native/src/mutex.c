@@ -11,8 +11,8 @@
  *   WAITERS  set and cleared under the bucket's line lock: set iff a waiter for this mutex is in the line.
  *   tail     the spinners' queue, see spinners.h.
  *
- * No lost wake-up: a sleeper stands in the line and WAITERS is set before it looks (X7) whether anybody is left who will wake
- * it: an owner, whose release looks at `state` after it has cleared `owner` (X2, X3), or a SPINNER or HANDOFF, who will be
+ * No lost wake-up: a sleeper stands in the line and WAITERS is set before it looks (Y7) whether anybody is left who will wake
+ * it: an owner, whose release looks at `state` after it has cleared `owner` (Y2, Y3), or a SPINNER or HANDOFF, who will be
  * owner or looks itself when it leaves. Store, then load, on both sides: the sleeper's heavy fence stands in for the
  * fence that the release lacks.
  *
@@ -76,19 +76,19 @@ static uint32_t bits(const pl_mutex *m)
 
 static uint32_t set_bits(pl_mutex *m, uint32_t some)
 {
-	return pl_or_ar(&m->state, some); /* X5: acquire and release, pairs with X1, X3, X6 */
+	return pl_or_ar(&m->state, some); /* Y5: acquire and release, pairs with Y1, Y3, Y6 */
 }
 
 static uint32_t clear_bits(pl_mutex *m, uint32_t some)
 {
-	return pl_and_ar(&m->state, ~some); /* X6: acquire and release, pairs with X1, X3, X5 */
+	return pl_and_ar(&m->state, ~some); /* Y6: acquire and release, pairs with Y1, Y3, Y5 */
 }
 
 static uint32_t my_bits(const wait *w) { return (w->spinner ? PL_M_SPINNER : 0) | (w->handoff ? PL_M_HANDOFF : 0); }
 
 static bool take(wait *w)
 {
-	if (!pl_cas_acq(&w->mutex->owner, 0, w->mine)) /* X1 */
+	if (!pl_cas_acq(&w->mutex->owner, 0, w->mine)) /* Y1 */
 		return false;
 	uint32_t mine = my_bits(w);
 	if (mine)
@@ -335,12 +335,12 @@ static int park(wait *w)
 	pl_line_lock(&guard, w->self, pl_line_of(w->domain, w->key));
 	pl_store_rlx(&w->node->kind, w->handoff ? PL_NODE_RESERVED : 0);
 	pl_line_insert(&guard, w->number);
-	set_bits(w->mutex, PL_M_WAITERS); /* X7: set before the look below; pairs with X2, X3 */
+	set_bits(w->mutex, PL_M_WAITERS); /* Y7: set before the look below; pairs with Y2, Y3 */
 	if (w->spinner)
 		clear_bits(w->mutex, PL_M_SPINNER);
 	w->spinner = false;
 	pl_line_unlock(&guard);
-	pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* X7 */
+	pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* Y7 */
 	uint32_t responsible = PL_M_HELD | PL_M_SPINNER | (w->handoff ? 0 : PL_M_HANDOFF);
 	uint32_t seen = bits(w->mutex);
 	if (!(seen & responsible) || seen & PL_M_POISON) { /* nobody is left to wake us */
@@ -412,7 +412,7 @@ static void give_up(wait *w)
 	if (!mine)
 		return;
 	clear_bits(w->mutex, mine);
-	pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* X8: as X7, pairs with X2, X3 */
+	pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* Y8: as Y7, pairs with Y2, Y3 */
 	uint32_t seen = bits(w->mutex);
 	if (!(seen & (PL_M_HELD | PL_M_HANDOFF)) && pl_q_must_kick(seen))
 		kick(w->self, w->mutex, true);
@@ -667,7 +667,7 @@ static int signal_some(pl_thread *self, pl_cond *cond, pl_mutex *mutex, int coun
 			first = first ? first : n;
 			done++;
 		}
-		/* X7: we own the mutex, and our release looks at `state` after this. A spinner may be killed before it acts: then
+		/* Y7: we own the mutex, and our release looks at `state` after this. A spinner may be killed before it acts: then
 		 * somebody in the line must notice. */
 		if (set_bits(mutex, PL_M_WAITERS) & PL_M_SPINNER)
 			watch = new_watch(&to, key, first, &was);

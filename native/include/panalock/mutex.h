@@ -136,7 +136,7 @@ static inline uint32_t pl_m_owned_by(const pl_thread *self)
 static inline int pl_mutex_trylock_inline(pl_thread *self, pl_mutex *mutex)
 {
 	return PL_LIKELY(!(pl_load_rlx(&mutex->state) & (PL_M_HANDOFF | PL_M_POISON))) &&
-	       PL_LIKELY(pl_cas_acq(&mutex->owner, 0, pl_m_owned_by(self))); /* X1: acquire, pairs with X2 */
+	       PL_LIKELY(pl_cas_acq(&mutex->owner, 0, pl_m_owned_by(self))); /* Y1: acquire, pairs with Y2 */
 }
 
 static inline int pl_mutex_lock_inline(pl_thread *self, pl_mutex *mutex)
@@ -147,12 +147,12 @@ static inline int pl_mutex_lock_inline(pl_thread *self, pl_mutex *mutex)
 /* Releases, by the owner, without waking: true when pl_mutex_kick() must follow. */
 static inline bool pl_mutex_release_inline(pl_mutex *mutex)
 {
-	pl_store_rel(&mutex->owner, 0); /* X2: release, pairs with X1 */
+	pl_store_rel(&mutex->owner, 0); /* Y2: release, pairs with Y1 */
 	/* Store `owner`, then load `state`: the parking side orders this for us, as for a WIDE qspinlock. */
 	pl_compiler_fence();
 	if (PL_UNLIKELY(pl_load_rlx(&pl_release_needs_fence)))
 		pl_fence(); /* U5 */
-	return pl_q_must_kick(pl_load_rlx(&mutex->state)); /* X3: relaxed load behind X2, pairs with X7, X8 */
+	return pl_q_must_kick(pl_load_rlx(&mutex->state)); /* Y3: relaxed load behind Y2, pairs with Y7, Y8 */
 }
 
 static inline int pl_mutex_unlock_inline(pl_thread *self, pl_mutex *mutex)

@@ -68,10 +68,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_WAIT_POLL() {
         return PL_WAIT_POLL;
     }
-    private static final int PL_LAYOUT_VERSION = (int)1L;
+    private static final int PL_LAYOUT_VERSION = (int)2L;
     /**
      * {@snippet lang=c :
-     * #define PL_LAYOUT_VERSION 1
+     * #define PL_LAYOUT_VERSION 2
      * }
      */
     public static int PL_LAYOUT_VERSION() {
@@ -176,14 +176,41 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_MAX_REGION() {
         return PL_MAX_REGION;
     }
-    private static final int PL_HELD = (int)5L;
+    private static final int PL_HELD = (int)31L;
     /**
      * {@snippet lang=c :
-     * #define PL_HELD 5
+     * #define PL_HELD 31
      * }
      */
     public static int PL_HELD() {
         return PL_HELD;
+    }
+    private static final int PL_HELD_INLINE = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_HELD_INLINE 8
+     * }
+     */
+    public static int PL_HELD_INLINE() {
+        return PL_HELD_INLINE;
+    }
+    private static final int PL_HELD_MORE = (int)23L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_HELD_MORE 23
+     * }
+     */
+    public static int PL_HELD_MORE() {
+        return PL_HELD_MORE;
+    }
+    private static final int PL_SLOTS_PER_TABLE = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_SLOTS_PER_TABLE 8
+     * }
+     */
+    public static int PL_SLOTS_PER_TABLE() {
+        return PL_SLOTS_PER_TABLE;
     }
     private static final int PL_NAME_BYTES = (int)32L;
     /**
@@ -445,6 +472,195 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_RESERVATION_NS() {
         return PL_RESERVATION_NS;
+    }
+    private static final int PL_RING_VERSION = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_VERSION 1
+     * }
+     */
+    public static int PL_RING_VERSION() {
+        return PL_RING_VERSION;
+    }
+    private static final int PL_RING_MAGIC_LO = (int)1196312914L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_MAGIC_LO 1196312914
+     * }
+     */
+    public static int PL_RING_MAGIC_LO() {
+        return PL_RING_MAGIC_LO;
+    }
+    private static final int PL_RING_MAGIC_HI = (int)1263288656L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_MAGIC_HI 1263288656
+     * }
+     */
+    public static int PL_RING_MAGIC_HI() {
+        return PL_RING_MAGIC_HI;
+    }
+    private static final int PL_RING_RECORD_HEADER = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_RECORD_HEADER 8
+     * }
+     */
+    public static int PL_RING_RECORD_HEADER() {
+        return PL_RING_RECORD_HEADER;
+    }
+    private static final int PL_RING_MIN_BYTES = (int)4096L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_MIN_BYTES 4096
+     * }
+     */
+    public static int PL_RING_MIN_BYTES() {
+        return PL_RING_MIN_BYTES;
+    }
+    private static final int PL_RING_REAP_NS = (int)20000000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_REAP_NS 20000000
+     * }
+     */
+    public static int PL_RING_REAP_NS() {
+        return PL_RING_REAP_NS;
+    }
+    private static final int PL_RING_SLOTS = (int)256L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_SLOTS 256
+     * }
+     */
+    public static int PL_RING_SLOTS() {
+        return PL_RING_SLOTS;
+    }
+    private static final int PL_RING_REGION = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_REGION 1
+     * }
+     */
+    public static int PL_RING_REGION() {
+        return PL_RING_REGION;
+    }
+    private static final int PL_RING_OVERWRITE = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_OVERWRITE 1
+     * }
+     */
+    public static int PL_RING_OVERWRITE() {
+        return PL_RING_OVERWRITE;
+    }
+    private static final int PL_RING_PADDED = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_PADDED 2
+     * }
+     */
+    public static int PL_RING_PADDED() {
+        return PL_RING_PADDED;
+    }
+    private static final int PL_RING_LOCK_QSPIN = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_LOCK_QSPIN 0
+     * }
+     */
+    public static int PL_RING_LOCK_QSPIN() {
+        return PL_RING_LOCK_QSPIN;
+    }
+    private static final int PL_RING_LOCK_MUTEX = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_LOCK_MUTEX 1
+     * }
+     */
+    public static int PL_RING_LOCK_MUTEX() {
+        return PL_RING_LOCK_MUTEX;
+    }
+    private static final int PL_RING_LOCK_JAVA = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_LOCK_JAVA 2
+     * }
+     */
+    public static int PL_RING_LOCK_JAVA() {
+        return PL_RING_LOCK_JAVA;
+    }
+    private static final int PL_RING_NO_WAKEUP = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_NO_WAKEUP 1
+     * }
+     */
+    public static int PL_RING_NO_WAKEUP() {
+        return PL_RING_NO_WAKEUP;
+    }
+    private static final int PL_RING_FORCE_WAKEUP = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_FORCE_WAKEUP 2
+     * }
+     */
+    public static int PL_RING_FORCE_WAKEUP() {
+        return PL_RING_FORCE_WAKEUP;
+    }
+    private static final int PL_RING_AVAILABLE = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_AVAILABLE 0
+     * }
+     */
+    public static int PL_RING_AVAILABLE() {
+        return PL_RING_AVAILABLE;
+    }
+    private static final int PL_RING_SIZE = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_SIZE 1
+     * }
+     */
+    public static int PL_RING_SIZE() {
+        return PL_RING_SIZE;
+    }
+    private static final int PL_RING_CONSUMER = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_CONSUMER 2
+     * }
+     */
+    public static int PL_RING_CONSUMER() {
+        return PL_RING_CONSUMER;
+    }
+    private static final int PL_RING_PRODUCER = (int)3L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_PRODUCER 3
+     * }
+     */
+    public static int PL_RING_PRODUCER() {
+        return PL_RING_PRODUCER;
+    }
+    private static final int PL_RING_OLDEST = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_OLDEST 4
+     * }
+     */
+    public static int PL_RING_OLDEST() {
+        return PL_RING_OLDEST;
+    }
+    private static final int PL_RING_LOST = (int)5L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_LOST 5
+     * }
+     */
+    public static int PL_RING_LOST() {
+        return PL_RING_LOST;
     }
     private static final int PL_OSQ_RUNNING = (int)32L;
     /**
@@ -1330,6 +1546,66 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_domain_default");
             }
             return (MemorySegment)mh$.invokeExact();
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_domain_default_options {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_default_options");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_default_options$descriptor() {
+        return pl_domain_default_options.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static MethodHandle pl_domain_default_options$handle() {
+        return pl_domain_default_options.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static MemorySegment pl_domain_default_options$address() {
+        return pl_domain_default_options.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_domain_default_options(const pl_domain_options *options)
+     * }
+     */
+    public static int pl_domain_default_options(MemorySegment options) {
+        var mh$ = pl_domain_default_options.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_default_options", options);
+            }
+            return (int)mh$.invokeExact(options);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -4195,6 +4471,1303 @@ public class panalock_h extends panalock_h$shared {
         pl_release_needs_fence$constants.SEGMENT.set(pl_release_needs_fence$constants.LAYOUT, 0L, varValue);
     }
 
+    private static class pl_ring_create {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_create");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_create$descriptor() {
+        return pl_ring_create.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static MethodHandle pl_ring_create$handle() {
+        return pl_ring_create.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static MemorySegment pl_ring_create$address() {
+        return pl_ring_create.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_create(const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static int pl_ring_create(MemorySegment options, MemorySegment out) {
+        var mh$ = pl_ring_create.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_create", options, out);
+            }
+            return (int)mh$.invokeExact(options, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_create_fd {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_create_fd");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_create_fd$descriptor() {
+        return pl_ring_create_fd.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static MethodHandle pl_ring_create_fd$handle() {
+        return pl_ring_create_fd.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static MemorySegment pl_ring_create_fd$address() {
+        return pl_ring_create_fd.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_create_fd(int fd, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static int pl_ring_create_fd(int fd, MemorySegment options, MemorySegment out) {
+        var mh$ = pl_ring_create_fd.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_create_fd", fd, options, out);
+            }
+            return (int)mh$.invokeExact(fd, options, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_open_fd {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_open_fd");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_open_fd(int fd, pl_ring **out)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_open_fd$descriptor() {
+        return pl_ring_open_fd.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_open_fd(int fd, pl_ring **out)
+     * }
+     */
+    public static MethodHandle pl_ring_open_fd$handle() {
+        return pl_ring_open_fd.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_open_fd(int fd, pl_ring **out)
+     * }
+     */
+    public static MemorySegment pl_ring_open_fd$address() {
+        return pl_ring_open_fd.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_open_fd(int fd, pl_ring **out)
+     * }
+     */
+    public static int pl_ring_open_fd(int fd, MemorySegment out) {
+        var mh$ = pl_ring_open_fd.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_open_fd", fd, out);
+            }
+            return (int)mh$.invokeExact(fd, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_create_path {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_create_path");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_create_path$descriptor() {
+        return pl_ring_create_path.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static MethodHandle pl_ring_create_path$handle() {
+        return pl_ring_create_path.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static MemorySegment pl_ring_create_path$address() {
+        return pl_ring_create_path.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_create_path(const char *path, const pl_ring_options *options, pl_ring **out)
+     * }
+     */
+    public static int pl_ring_create_path(MemorySegment path, MemorySegment options, MemorySegment out) {
+        var mh$ = pl_ring_create_path.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_create_path", path, options, out);
+            }
+            return (int)mh$.invokeExact(path, options, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_open_path {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_open_path");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_open_path(const char *path, pl_ring **out)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_open_path$descriptor() {
+        return pl_ring_open_path.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_open_path(const char *path, pl_ring **out)
+     * }
+     */
+    public static MethodHandle pl_ring_open_path$handle() {
+        return pl_ring_open_path.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_open_path(const char *path, pl_ring **out)
+     * }
+     */
+    public static MemorySegment pl_ring_open_path$address() {
+        return pl_ring_open_path.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_open_path(const char *path, pl_ring **out)
+     * }
+     */
+    public static int pl_ring_open_path(MemorySegment path, MemorySegment out) {
+        var mh$ = pl_ring_open_path.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_open_path", path, out);
+            }
+            return (int)mh$.invokeExact(path, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_close {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_close");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_close(pl_ring *ring)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_close$descriptor() {
+        return pl_ring_close.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_close(pl_ring *ring)
+     * }
+     */
+    public static MethodHandle pl_ring_close$handle() {
+        return pl_ring_close.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_close(pl_ring *ring)
+     * }
+     */
+    public static MemorySegment pl_ring_close$address() {
+        return pl_ring_close.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_close(pl_ring *ring)
+     * }
+     */
+    public static int pl_ring_close(MemorySegment ring) {
+        var mh$ = pl_ring_close.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_close", ring);
+            }
+            return (int)mh$.invokeExact(ring);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_reserve {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reserve");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_reserve$descriptor() {
+        return pl_ring_reserve.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static MethodHandle pl_ring_reserve$handle() {
+        return pl_ring_reserve.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static MemorySegment pl_ring_reserve$address() {
+        return pl_ring_reserve.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static int pl_ring_reserve(MemorySegment self, MemorySegment ring, int bytes, MemorySegment record_) {
+        var mh$ = pl_ring_reserve.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_reserve", self, ring, bytes, record_);
+            }
+            return (int)mh$.invokeExact(self, ring, bytes, record_);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_commit {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_commit");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_commit$descriptor() {
+        return pl_ring_commit.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_ring_commit$handle() {
+        return pl_ring_commit.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_ring_commit$address() {
+        return pl_ring_commit.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_commit(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static int pl_ring_commit(MemorySegment self, MemorySegment ring, MemorySegment record_, int flags) {
+        var mh$ = pl_ring_commit.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_commit", self, ring, record_, flags);
+            }
+            return (int)mh$.invokeExact(self, ring, record_, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_discard {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_discard");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_discard$descriptor() {
+        return pl_ring_discard.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_ring_discard$handle() {
+        return pl_ring_discard.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_ring_discard$address() {
+        return pl_ring_discard.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags)
+     * }
+     */
+    public static int pl_ring_discard(MemorySegment self, MemorySegment ring, MemorySegment record_, int flags) {
+        var mh$ = pl_ring_discard.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_discard", self, ring, record_, flags);
+            }
+            return (int)mh$.invokeExact(self, ring, record_, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_output {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_output");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_output$descriptor() {
+        return pl_ring_output.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_ring_output$handle() {
+        return pl_ring_output.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_ring_output$address() {
+        return pl_ring_output.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)
+     * }
+     */
+    public static int pl_ring_output(MemorySegment self, MemorySegment ring, MemorySegment data, int bytes, int flags) {
+        var mh$ = pl_ring_output.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_output", self, ring, data, bytes, flags);
+            }
+            return (int)mh$.invokeExact(self, ring, data, bytes, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_drain {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_drain");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_drain$descriptor() {
+        return pl_ring_drain.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
+     * }
+     */
+    public static MethodHandle pl_ring_drain$handle() {
+        return pl_ring_drain.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
+     * }
+     */
+    public static MemorySegment pl_ring_drain$address() {
+        return pl_ring_drain.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int64_t pl_ring_drain(pl_ring *ring, pl_ring_handler handler, void *context, uint64_t max)
+     * }
+     */
+    public static long pl_ring_drain(MemorySegment ring, MemorySegment handler, MemorySegment context, long max) {
+        var mh$ = pl_ring_drain.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_drain", ring, handler, context, max);
+            }
+            return (long)mh$.invokeExact(ring, handler, context, max);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_next {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_next");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_next$descriptor() {
+        return pl_ring_next.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
+     * }
+     */
+    public static MethodHandle pl_ring_next$handle() {
+        return pl_ring_next.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
+     * }
+     */
+    public static MemorySegment pl_ring_next$address() {
+        return pl_ring_next.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_next(pl_ring *ring, void **record, uint32_t *bytes)
+     * }
+     */
+    public static int pl_ring_next(MemorySegment ring, MemorySegment record_, MemorySegment bytes) {
+        var mh$ = pl_ring_next.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_next", ring, record_, bytes);
+            }
+            return (int)mh$.invokeExact(ring, record_, bytes);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_done {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_done");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_done(pl_ring *ring)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_done$descriptor() {
+        return pl_ring_done.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_done(pl_ring *ring)
+     * }
+     */
+    public static MethodHandle pl_ring_done$handle() {
+        return pl_ring_done.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_done(pl_ring *ring)
+     * }
+     */
+    public static MemorySegment pl_ring_done$address() {
+        return pl_ring_done.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_done(pl_ring *ring)
+     * }
+     */
+    public static int pl_ring_done(MemorySegment ring) {
+        var mh$ = pl_ring_done.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_done", ring);
+            }
+            return (int)mh$.invokeExact(ring);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_wait {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_wait");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_wait$descriptor() {
+        return pl_ring_wait.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_ring_wait$handle() {
+        return pl_ring_wait.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_ring_wait$address() {
+        return pl_ring_wait.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static int pl_ring_wait(MemorySegment self, MemorySegment ring, long timeout_ns, int flags) {
+        var mh$ = pl_ring_wait.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_wait", self, ring, timeout_ns, flags);
+            }
+            return (int)mh$.invokeExact(self, ring, timeout_ns, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_wake {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_wake");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_wake$descriptor() {
+        return pl_ring_wake.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
+     * }
+     */
+    public static MethodHandle pl_ring_wake$handle() {
+        return pl_ring_wake.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
+     * }
+     */
+    public static MemorySegment pl_ring_wake$address() {
+        return pl_ring_wake.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_wake(pl_thread *self, pl_ring *ring)
+     * }
+     */
+    public static int pl_ring_wake(MemorySegment self, MemorySegment ring) {
+        var mh$ = pl_ring_wake.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_wake", self, ring);
+            }
+            return (int)mh$.invokeExact(self, ring);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_reap {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reap");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_reap(pl_ring *ring)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_reap$descriptor() {
+        return pl_ring_reap.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_reap(pl_ring *ring)
+     * }
+     */
+    public static MethodHandle pl_ring_reap$handle() {
+        return pl_ring_reap.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_reap(pl_ring *ring)
+     * }
+     */
+    public static MemorySegment pl_ring_reap$address() {
+        return pl_ring_reap.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_reap(pl_ring *ring)
+     * }
+     */
+    public static int pl_ring_reap(MemorySegment ring) {
+        var mh$ = pl_ring_reap.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_reap", ring);
+            }
+            return (int)mh$.invokeExact(ring);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_query {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_query");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_query$descriptor() {
+        return pl_ring_query.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
+     * }
+     */
+    public static MethodHandle pl_ring_query$handle() {
+        return pl_ring_query.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
+     * }
+     */
+    public static MemorySegment pl_ring_query$address() {
+        return pl_ring_query.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_ring_query(const pl_ring *ring, uint32_t what)
+     * }
+     */
+    public static long pl_ring_query(MemorySegment ring, int what) {
+        var mh$ = pl_ring_query.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_query", ring, what);
+            }
+            return (long)mh$.invokeExact(ring, what);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_reserve_locked {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reserve_locked");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_reserve_locked$descriptor() {
+        return pl_ring_reserve_locked.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static MethodHandle pl_ring_reserve_locked$handle() {
+        return pl_ring_reserve_locked.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static MemorySegment pl_ring_reserve_locked$address() {
+        return pl_ring_reserve_locked.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * }
+     */
+    public static int pl_ring_reserve_locked(MemorySegment ring, int bytes, MemorySegment record_) {
+        var mh$ = pl_ring_reserve_locked.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_reserve_locked", ring, bytes, record_);
+            }
+            return (int)mh$.invokeExact(ring, bytes, record_);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_finish {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_finish");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_finish$descriptor() {
+        return pl_ring_finish.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_ring_finish$handle() {
+        return pl_ring_finish.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_ring_finish$address() {
+        return pl_ring_finish.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * }
+     */
+    public static int pl_ring_finish(MemorySegment ring, MemorySegment record_, int discard, int flags) {
+        var mh$ = pl_ring_finish.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_finish", ring, record_, discard, flags);
+            }
+            return (int)mh$.invokeExact(ring, record_, discard, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_scan {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_scan");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_scan$descriptor() {
+        return pl_ring_scan.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
+     * }
+     */
+    public static MethodHandle pl_ring_scan$handle() {
+        return pl_ring_scan.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
+     * }
+     */
+    public static MemorySegment pl_ring_scan$address() {
+        return pl_ring_scan.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_ring_scan(const pl_ring *ring, uint64_t limit)
+     * }
+     */
+    public static long pl_ring_scan(MemorySegment ring, long limit) {
+        var mh$ = pl_ring_scan.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_scan", ring, limit);
+            }
+            return (long)mh$.invokeExact(ring, limit);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_ring_advance {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_advance");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_ring_advance(pl_ring *ring, uint64_t position)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_advance$descriptor() {
+        return pl_ring_advance.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_ring_advance(pl_ring *ring, uint64_t position)
+     * }
+     */
+    public static MethodHandle pl_ring_advance$handle() {
+        return pl_ring_advance.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_ring_advance(pl_ring *ring, uint64_t position)
+     * }
+     */
+    public static MemorySegment pl_ring_advance$address() {
+        return pl_ring_advance.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_ring_advance(pl_ring *ring, uint64_t position)
+     * }
+     */
+    public static int pl_ring_advance(MemorySegment ring, long position) {
+        var mh$ = pl_ring_advance.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_advance", ring, position);
+            }
+            return (int)mh$.invokeExact(ring, position);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_osq_init {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -5845,64 +7418,6 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
-    private static class pl_domain_default_checks {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT    );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_default_checks");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static FunctionDescriptor pl_domain_default_checks$descriptor() {
-        return pl_domain_default_checks.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static MethodHandle pl_domain_default_checks$handle() {
-        return pl_domain_default_checks.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static MemorySegment pl_domain_default_checks$address() {
-        return pl_domain_default_checks.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * int pl_domain_default_checks(void)
-     * }
-     */
-    public static int pl_domain_default_checks() {
-        var mh$ = pl_domain_default_checks.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_domain_default_checks");
-            }
-            return (int)mh$.invokeExact();
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
     private static class pl_lock_key {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_LONG,
@@ -6353,6 +7868,33 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_Q_PENDING() {
         return PL_Q_PENDING;
+    }
+    private static final int PL_RING_BUSY = (int)2147483648L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_BUSY 2147483648
+     * }
+     */
+    public static int PL_RING_BUSY() {
+        return PL_RING_BUSY;
+    }
+    private static final int PL_RING_DISCARD = (int)1073741824L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_DISCARD 1073741824
+     * }
+     */
+    public static int PL_RING_DISCARD() {
+        return PL_RING_DISCARD;
+    }
+    private static final int PL_RING_MAX_BYTES = (int)1073741824L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_MAX_BYTES 1073741824
+     * }
+     */
+    public static int PL_RING_MAX_BYTES() {
+        return PL_RING_MAX_BYTES;
     }
     private static final int PL_M_HELD = (int)1L;
     /**
