@@ -383,6 +383,123 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_FUTEX_SHARED() {
         return PL_FUTEX_SHARED;
     }
+    private static final int PL_FUTEX_SET = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_SET 0
+     * }
+     */
+    public static int PL_FUTEX_SET() {
+        return PL_FUTEX_SET;
+    }
+    private static final int PL_FUTEX_ADD = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_ADD 1
+     * }
+     */
+    public static int PL_FUTEX_ADD() {
+        return PL_FUTEX_ADD;
+    }
+    private static final int PL_FUTEX_OR = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_OR 2
+     * }
+     */
+    public static int PL_FUTEX_OR() {
+        return PL_FUTEX_OR;
+    }
+    private static final int PL_FUTEX_ANDN = (int)3L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_ANDN 3
+     * }
+     */
+    public static int PL_FUTEX_ANDN() {
+        return PL_FUTEX_ANDN;
+    }
+    private static final int PL_FUTEX_XOR = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_XOR 4
+     * }
+     */
+    public static int PL_FUTEX_XOR() {
+        return PL_FUTEX_XOR;
+    }
+    private static final int PL_FUTEX_SHIFT = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_SHIFT 16
+     * }
+     */
+    public static int PL_FUTEX_SHIFT() {
+        return PL_FUTEX_SHIFT;
+    }
+    private static final int PL_FUTEX_EQ = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_EQ 0
+     * }
+     */
+    public static int PL_FUTEX_EQ() {
+        return PL_FUTEX_EQ;
+    }
+    private static final int PL_FUTEX_NE = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_NE 1
+     * }
+     */
+    public static int PL_FUTEX_NE() {
+        return PL_FUTEX_NE;
+    }
+    private static final int PL_FUTEX_LT = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_LT 2
+     * }
+     */
+    public static int PL_FUTEX_LT() {
+        return PL_FUTEX_LT;
+    }
+    private static final int PL_FUTEX_LE = (int)3L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_LE 3
+     * }
+     */
+    public static int PL_FUTEX_LE() {
+        return PL_FUTEX_LE;
+    }
+    private static final int PL_FUTEX_GT = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_GT 4
+     * }
+     */
+    public static int PL_FUTEX_GT() {
+        return PL_FUTEX_GT;
+    }
+    private static final int PL_FUTEX_GE = (int)5L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_GE 5
+     * }
+     */
+    public static int PL_FUTEX_GE() {
+        return PL_FUTEX_GE;
+    }
+    private static final int PL_FUTEX_WAITV_MAX = (int)128L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_FUTEX_WAITV_MAX 128
+     * }
+     */
+    public static int PL_FUTEX_WAITV_MAX() {
+        return PL_FUTEX_WAITV_MAX;
+    }
     private static final int PL_WAITQ_EXCLUSIVE = (int)1L;
     /**
      * {@snippet lang=c :
@@ -428,10 +545,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_LAYOUT_WIDE() {
         return PL_LAYOUT_WIDE;
     }
-    private static final int PL_Q_TAIL_SHIFT = (int)9L;
+    private static final int PL_Q_TAIL_SHIFT = (int)10L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_TAIL_SHIFT 9
+     * #define PL_Q_TAIL_SHIFT 10
      * }
      */
     public static int PL_Q_TAIL_SHIFT() {
@@ -661,6 +778,123 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_RING_LOST() {
         return PL_RING_LOST;
+    }
+    private static final int PL_PIPE_MAGIC = (int)1162889552L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_MAGIC 1162889552
+     * }
+     */
+    public static int PL_PIPE_MAGIC() {
+        return PL_PIPE_MAGIC;
+    }
+    private static final int PL_PIPE_RECORDS = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_RECORDS 1
+     * }
+     */
+    public static int PL_PIPE_RECORDS() {
+        return PL_PIPE_RECORDS;
+    }
+    private static final int PL_PIPE_WAKE_ALL = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_WAKE_ALL 2
+     * }
+     */
+    public static int PL_PIPE_WAKE_ALL() {
+        return PL_PIPE_WAKE_ALL;
+    }
+    private static final int PL_PIPE_GREEDY = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_GREEDY 4
+     * }
+     */
+    public static int PL_PIPE_GREEDY() {
+        return PL_PIPE_GREEDY;
+    }
+    private static final int PL_PIPE_READ = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_READ 1
+     * }
+     */
+    public static int PL_PIPE_READ() {
+        return PL_PIPE_READ;
+    }
+    private static final int PL_PIPE_WRITE = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_WRITE 2
+     * }
+     */
+    public static int PL_PIPE_WRITE() {
+        return PL_PIPE_WRITE;
+    }
+    private static final int PL_PIPE_NONBLOCK = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_NONBLOCK 16
+     * }
+     */
+    public static int PL_PIPE_NONBLOCK() {
+        return PL_PIPE_NONBLOCK;
+    }
+    private static final int PL_PIPE_MIN_CAPACITY = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_MIN_CAPACITY 8
+     * }
+     */
+    public static int PL_PIPE_MIN_CAPACITY() {
+        return PL_PIPE_MIN_CAPACITY;
+    }
+    private static final int PL_PIPE_MAX_CAPACITY = (int)1073741824L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_MAX_CAPACITY 1073741824
+     * }
+     */
+    public static int PL_PIPE_MAX_CAPACITY() {
+        return PL_PIPE_MAX_CAPACITY;
+    }
+    private static final int PL_PIPE_PATIENCE_NS = (int)100000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_PATIENCE_NS 100000
+     * }
+     */
+    public static int PL_PIPE_PATIENCE_NS() {
+        return PL_PIPE_PATIENCE_NS;
+    }
+    private static final int PL_PIPE_SLICE_NS = (int)1000000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_SLICE_NS 1000000
+     * }
+     */
+    public static int PL_PIPE_SLICE_NS() {
+        return PL_PIPE_SLICE_NS;
+    }
+    private static final int PL_PIPE_GRACE_NS = (int)20000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_GRACE_NS 20000
+     * }
+     */
+    public static int PL_PIPE_GRACE_NS() {
+        return PL_PIPE_GRACE_NS;
+    }
+    private static final int PL_PIPE_LOOK_NS = (int)20000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_PIPE_LOOK_NS 20000
+     * }
+     */
+    public static int PL_PIPE_LOOK_NS() {
+        return PL_PIPE_LOOK_NS;
     }
     private static final int PL_OSQ_RUNNING = (int)32L;
     /**
@@ -2584,6 +2818,265 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_futex_requeue", word, expected, wake, move, target, flags);
             }
             return (int)mh$.invokeExact(word, expected, wake, move, target, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_futex_op {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_op");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
+     * }
+     */
+    public static FunctionDescriptor pl_futex_op$descriptor() {
+        return pl_futex_op.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
+     * }
+     */
+    public static MethodHandle pl_futex_op$handle() {
+        return pl_futex_op.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
+     * }
+     */
+    public static MemorySegment pl_futex_op$address() {
+        return pl_futex_op.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_futex_op(uint32_t *word, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t *old)
+     * }
+     */
+    public static int pl_futex_op(MemorySegment word, int op, int arg, int compare, int with, MemorySegment old) {
+        var mh$ = pl_futex_op.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_futex_op", word, op, arg, compare, with, old);
+            }
+            return (int)mh$.invokeExact(word, op, arg, compare, with, old);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_futex_cmpxchg {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_cmpxchg");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
+     * }
+     */
+    public static FunctionDescriptor pl_futex_cmpxchg$descriptor() {
+        return pl_futex_cmpxchg.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
+     * }
+     */
+    public static MethodHandle pl_futex_cmpxchg$handle() {
+        return pl_futex_cmpxchg.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
+     * }
+     */
+    public static MemorySegment pl_futex_cmpxchg$address() {
+        return pl_futex_cmpxchg.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_futex_cmpxchg(uint32_t *word, uint32_t expected, uint32_t desired, uint32_t *seen)
+     * }
+     */
+    public static int pl_futex_cmpxchg(MemorySegment word, int expected, int desired, MemorySegment seen) {
+        var mh$ = pl_futex_cmpxchg.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_futex_cmpxchg", word, expected, desired, seen);
+            }
+            return (int)mh$.invokeExact(word, expected, desired, seen);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_futex_wake_op {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_wake_op");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_futex_wake_op$descriptor() {
+        return pl_futex_wake_op.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_futex_wake_op$handle() {
+        return pl_futex_wake_op.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_futex_wake_op$address() {
+        return pl_futex_wake_op.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_futex_wake_op(uint32_t *word, uint32_t wake, uint32_t *target, uint32_t wake_target, uint32_t op, int32_t arg, uint32_t compare, int32_t with, uint32_t flags)
+     * }
+     */
+    public static int pl_futex_wake_op(MemorySegment word, int wake, MemorySegment target, int wake_target, int op, int arg, int compare, int with, int flags) {
+        var mh$ = pl_futex_wake_op.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_futex_wake_op", word, wake, target, wake_target, op, arg, compare, with, flags);
+            }
+            return (int)mh$.invokeExact(word, wake, target, wake_target, op, arg, compare, with, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_futex_waitv {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_futex_waitv");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_futex_waitv$descriptor() {
+        return pl_futex_waitv.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_futex_waitv$handle() {
+        return pl_futex_waitv.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_futex_waitv$address() {
+        return pl_futex_waitv.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_futex_waitv(const pl_futex_waiter *waiters, uint32_t count, int64_t timeout_ns, uint32_t flags)
+     * }
+     */
+    public static int pl_futex_waitv(MemorySegment waiters, int count, long timeout_ns, int flags) {
+        var mh$ = pl_futex_waitv.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_futex_waitv", waiters, count, timeout_ns, flags);
+            }
+            return (int)mh$.invokeExact(waiters, count, timeout_ns, flags);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -5768,6 +6261,506 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_pipe_size {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_size");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_pipe_size(uint32_t capacity)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_size$descriptor() {
+        return pl_pipe_size.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_pipe_size(uint32_t capacity)
+     * }
+     */
+    public static MethodHandle pl_pipe_size$handle() {
+        return pl_pipe_size.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_pipe_size(uint32_t capacity)
+     * }
+     */
+    public static MemorySegment pl_pipe_size$address() {
+        return pl_pipe_size.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_pipe_size(uint32_t capacity)
+     * }
+     */
+    public static long pl_pipe_size(int capacity) {
+        var mh$ = pl_pipe_size.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_size", capacity);
+            }
+            return (long)mh$.invokeExact(capacity);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_pipe_init {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_init");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_init$descriptor() {
+        return pl_pipe_init.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
+     * }
+     */
+    public static MethodHandle pl_pipe_init$handle() {
+        return pl_pipe_init.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
+     * }
+     */
+    public static MemorySegment pl_pipe_init$address() {
+        return pl_pipe_init.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_pipe_init(void *memory, uint64_t bytes, uint32_t capacity, uint32_t flags, pl_pipe **out)
+     * }
+     */
+    public static int pl_pipe_init(MemorySegment memory, long bytes, int capacity, int flags, MemorySegment out) {
+        var mh$ = pl_pipe_init.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_init", memory, bytes, capacity, flags, out);
+            }
+            return (int)mh$.invokeExact(memory, bytes, capacity, flags, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_pipe_at {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_at");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_at$descriptor() {
+        return pl_pipe_at.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
+     * }
+     */
+    public static MethodHandle pl_pipe_at$handle() {
+        return pl_pipe_at.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
+     * }
+     */
+    public static MemorySegment pl_pipe_at$address() {
+        return pl_pipe_at.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
+     * }
+     */
+    public static int pl_pipe_at(MemorySegment memory, long bytes, MemorySegment out) {
+        var mh$ = pl_pipe_at.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_at", memory, bytes, out);
+            }
+            return (int)mh$.invokeExact(memory, bytes, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_pipe_open {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_open");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_open$descriptor() {
+        return pl_pipe_open.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static MethodHandle pl_pipe_open$handle() {
+        return pl_pipe_open.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static MemorySegment pl_pipe_open$address() {
+        return pl_pipe_open.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_pipe_open(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static int pl_pipe_open(MemorySegment self, MemorySegment pipe, int ends) {
+        var mh$ = pl_pipe_open.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_open", self, pipe, ends);
+            }
+            return (int)mh$.invokeExact(self, pipe, ends);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_pipe_close {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_close");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_close$descriptor() {
+        return pl_pipe_close.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static MethodHandle pl_pipe_close$handle() {
+        return pl_pipe_close.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static MemorySegment pl_pipe_close$address() {
+        return pl_pipe_close.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_pipe_close(pl_thread *self, pl_pipe *pipe, uint32_t ends)
+     * }
+     */
+    public static int pl_pipe_close(MemorySegment self, MemorySegment pipe, int ends) {
+        var mh$ = pl_pipe_close.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_close", self, pipe, ends);
+            }
+            return (int)mh$.invokeExact(self, pipe, ends);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_pipe_read {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_read");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_read$descriptor() {
+        return pl_pipe_read.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MethodHandle pl_pipe_read$handle() {
+        return pl_pipe_read.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MemorySegment pl_pipe_read$address() {
+        return pl_pipe_read.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int64_t pl_pipe_read(pl_thread *self, pl_pipe *pipe, void *to, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static long pl_pipe_read(MemorySegment self, MemorySegment pipe, MemorySegment to, int bytes, int flags, long timeout_ns) {
+        var mh$ = pl_pipe_read.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_read", self, pipe, to, bytes, flags, timeout_ns);
+            }
+            return (long)mh$.invokeExact(self, pipe, to, bytes, flags, timeout_ns);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_pipe_write {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_write");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_write$descriptor() {
+        return pl_pipe_write.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MethodHandle pl_pipe_write$handle() {
+        return pl_pipe_write.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MemorySegment pl_pipe_write$address() {
+        return pl_pipe_write.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t bytes, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static long pl_pipe_write(MemorySegment self, MemorySegment pipe, MemorySegment from, int bytes, int flags, long timeout_ns) {
+        var mh$ = pl_pipe_write.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_write", self, pipe, from, bytes, flags, timeout_ns);
+            }
+            return (long)mh$.invokeExact(self, pipe, from, bytes, flags, timeout_ns);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_pipe_available {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_pipe_available");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * }
+     */
+    public static FunctionDescriptor pl_pipe_available$descriptor() {
+        return pl_pipe_available.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * }
+     */
+    public static MethodHandle pl_pipe_available$handle() {
+        return pl_pipe_available.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * }
+     */
+    public static MemorySegment pl_pipe_available$address() {
+        return pl_pipe_available.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int64_t pl_pipe_available(const pl_pipe *pipe)
+     * }
+     */
+    public static long pl_pipe_available(MemorySegment pipe) {
+        var mh$ = pl_pipe_available.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_pipe_available", pipe);
+            }
+            return (long)mh$.invokeExact(pipe);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_osq_init {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -7833,15 +8826,6 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_LOCKED() {
         return PL_Q_LOCKED;
     }
-    private static final int PL_Q_PARKED = (int)2L;
-    /**
-     * {@snippet lang=c :
-     * #define PL_Q_PARKED 2
-     * }
-     */
-    public static int PL_Q_PARKED() {
-        return PL_Q_PARKED;
-    }
     private static final int PL_Q_STANDBY = (int)4L;
     /**
      * {@snippet lang=c :
@@ -7851,14 +8835,14 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_STANDBY() {
         return PL_Q_STANDBY;
     }
-    private static final int PL_Q_POISON = (int)128L;
+    private static final int PL_Q_BYTE_PARKED = (int)128L;
     /**
      * {@snippet lang=c :
-     * #define PL_Q_POISON 128
+     * #define PL_Q_BYTE_PARKED 128
      * }
      */
-    public static int PL_Q_POISON() {
-        return PL_Q_POISON;
+    public static int PL_Q_BYTE_PARKED() {
+        return PL_Q_BYTE_PARKED;
     }
     private static final int PL_Q_PENDING = (int)256L;
     /**
@@ -7868,6 +8852,42 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_Q_PENDING() {
         return PL_Q_PENDING;
+    }
+    private static final int PL_Q_POISON = (int)512L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_POISON 512
+     * }
+     */
+    public static int PL_Q_POISON() {
+        return PL_Q_POISON;
+    }
+    private static final int PL_Q_PARKED = (int)2147483648L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_PARKED 2147483648
+     * }
+     */
+    public static int PL_Q_PARKED() {
+        return PL_Q_PARKED;
+    }
+    private static final int PL_Q_TAIL_MASK = (int)2147482624L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_TAIL_MASK 2147482624
+     * }
+     */
+    public static int PL_Q_TAIL_MASK() {
+        return PL_Q_TAIL_MASK;
+    }
+    private static final int PL_Q_BYTE_TAIL_MASK = (int)4294901760L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_BYTE_TAIL_MASK 4294901760
+     * }
+     */
+    public static int PL_Q_BYTE_TAIL_MASK() {
+        return PL_Q_BYTE_TAIL_MASK;
     }
     private static final int PL_RING_BUSY = (int)2147483648L;
     /**
@@ -7914,10 +8934,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_M_NAMED() {
         return PL_M_NAMED;
     }
-    private static final int PL_M_WAITERS = (int)2L;
+    private static final int PL_M_WAITERS = (int)2147483648L;
     /**
      * {@snippet lang=c :
-     * #define PL_M_WAITERS 2
+     * #define PL_M_WAITERS 2147483648
      * }
      */
     public static int PL_M_WAITERS() {
@@ -7941,10 +8961,10 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_M_HANDOFF() {
         return PL_M_HANDOFF;
     }
-    private static final int PL_M_POISON = (int)128L;
+    private static final int PL_M_POISON = (int)512L;
     /**
      * {@snippet lang=c :
-     * #define PL_M_POISON 128
+     * #define PL_M_POISON 512
      * }
      */
     public static int PL_M_POISON() {
