@@ -12,7 +12,7 @@ our @EXPORT_OK = qw(sources of_c of_java weakened stands_for);
 
 my $label = qr/[A-Z]\d{1,2}/;
 my $c_access = qr/\b(pl_(?:load|store|cas|swap|or|and|add|sub|dec)(?:64|8)?_(?:rlx|acq|rel|ar)|pl_(?:compiler_)?fence|pl_os_heavy_fence|set_bits|clear_bits)\(|\b(__atomic_\w+)\(([^;{]*__ATOMIC_\w+)/;
-my $java_access = qr/[.\s](get(?:Opaque|Acquire|Volatile)?|set(?:Opaque|Release|Volatile)?|cas(?:Acquire)?|(?:weakC|c)ompareAnd(?:Set|Exchange)\w*|getAnd(?:Set|Add|Or|And|Bitwise\w+?)(?:Acquire|Release|Plain)?|fullFence|heavyFence|setBits|clearBits)\(/;
+my $java_access = qr/[.\s](get(?:Long)?(?:Opaque|Acquire|Volatile)?|set(?:Long)?(?:Opaque|Release|Volatile)?|cas(?:Long)?(?:Acquire)?|(?:weakC|c)ompareAnd(?:Set|Exchange)\w*|getAnd(?:Set|Add|Or|And|Bitwise\w+?)(?:Long)?(?:Acquire|Release|Plain)?|fullFence|heavyFence|setBits|clearBits)\(/;
 
 # sources(): path => text of what labels can stand in.
 sub sources {
@@ -99,8 +99,8 @@ sub weakened {
 			$code =~ s{//.*}{};
 			while ($code =~ /$java_access/g) {
 				my ($name, $at) = ($1, $start + $-[1]);
-				my $weak = $name =~ /^get(Acquire|Volatile)$/ ? 'get'
-					: $name =~ /^set(Release|Volatile)$/ ? 'set'
+				my $weak = $name =~ /^get(Long)?(Acquire|Volatile)$/ ? 'get'
+					: $name =~ /^set(Long)?(Release|Volatile)$/ ? 'set'
 					: $name =~ /^(cas|compareAnd)/ ? 'weakCompareAndSetPlain'
 					: $name =~ /^(getAnd[A-Z][a-z]+)/ ? "$1Plain"
 					: $name =~ /Fence$|Bits$/ ? 'nothing'
@@ -130,8 +130,8 @@ sub kind_and_order {
 	if ($access =~ /^__atomic_(load|store)?\w* (\w+)/) {
 		return ($1 // 'rmw', { RELAXED => 'rlx', ACQUIRE => 'acq', RELEASE => 'rel' }->{$2} // 'ar');
 	}
-	return ('load', $1 && $1 ne 'Opaque' ? 'acq' : 'rlx') if $access =~ /^get(Opaque|Acquire|Volatile)?$/;
-	return ('store', $1 && $1 ne 'Opaque' ? 'rel' : 'rlx') if $access =~ /^set(Opaque|Release|Volatile)?$/;
+	return ('load', $1 && $1 ne 'Opaque' ? 'acq' : 'rlx') if $access =~ /^get(?:Long)?(Opaque|Acquire|Volatile)?$/;
+	return ('store', $1 && $1 ne 'Opaque' ? 'rel' : 'rlx') if $access =~ /^set(?:Long)?(Opaque|Release|Volatile)?$/;
 	return ('rmw', $1 eq 'Acquire' ? 'acq' : $1 eq 'Release' ? 'rel' : $1 eq 'Plain' ? 'rlx' : 'ar')
 		if $access =~ /^(?:cas|weakC|compareAnd|getAnd).*?(Acquire|Release|Plain|)$/;
 	return ('nothing', 'rlx');

@@ -12,6 +12,7 @@
 #include <panalock/futex.h>
 #include <panalock/waitq.h>
 #include <panalock/qspinlock.h>
+#include <panalock/shazptr.h>
 #include <panalock/ringbuf.h>
 #include <panalock/pipe.h>
 #include <panalock/osq.h>

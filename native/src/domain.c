@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "domain.h"
 
+#include "hazard.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -118,7 +119,8 @@ static void plan(const pl_domain_options *o, pl_domain *d)
 	d->tables = (o->slots + PL_SLOTS_PER_TABLE - 1) / PL_SLOTS_PER_TABLE;
 	d->bitmap_offset = d->tables_offset + d->tables * sizeof(pl_overflow);
 	d->pool_locks = o->pool_locks;
-	d->pool_offset = round_up(d->bitmap_offset + (uint64_t)(o->pool_locks + 31) / 32 * 4, PL_CACHE_LINE);
+	d->listed_offset = round_up(d->bitmap_offset + (uint64_t)(o->pool_locks + 31) / 32 * 4, PL_CACHE_LINE);
+	d->pool_offset = round_up(d->listed_offset + (uint64_t)(o->slots + 31) / 32 * 4, PL_CACHE_LINE);
 	d->size = round_up(d->pool_offset + (uint64_t)o->pool_locks * PL_CACHE_LINE, 4096);
 }
 
@@ -148,7 +150,8 @@ static int validate(const pl_domain *d, uint64_t bytes)
 	bool same = d->size == expected.size && d->size <= bytes && d->slot_size == expected.slot_size &&
 		    d->slots_offset == expected.slots_offset && d->buckets_offset == expected.buckets_offset &&
 		    d->tables_offset == expected.tables_offset && d->tables == expected.tables &&
-		    d->bitmap_offset == expected.bitmap_offset && d->pool_offset == expected.pool_offset;
+		    d->bitmap_offset == expected.bitmap_offset &&
+		    d->listed_offset == expected.listed_offset && d->pool_offset == expected.pool_offset;
 	return same ? 0 : -EBADMSG;
 }
 
@@ -432,8 +435,9 @@ static pl_domain_options default_options; /* for the default domain, once it is 
 
 int pl_domain_close(pl_domain *domain)
 {
-	if (!domain || domain == __atomic_load_n(&default_domain, __ATOMIC_RELAXED))
+	if (!domain || domain == __atomic_load_n(&default_domain, __ATOMIC_RELAXED) || !pl_domain_is_open(domain))
 		return -EINVAL;
+	pl_shazptr_close(domain);
 	pthread_mutex_lock(&registry);
 	mapping *m = mapping_of(domain); /* before any look at memory that may not be there any more */
 	if (!m) {

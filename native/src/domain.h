@@ -8,9 +8,6 @@
 #include <panalock/futex.h>
 #include <panalock/thread.h>
 
-static inline uint64_t pl_load64_rlx(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
-static inline void pl_store64_rlx(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
-
 static inline pl_thread *pl_slot(pl_domain *domain, uint32_t index)
 {
 	return (pl_thread *)(void *)((char *)domain + domain->slots_offset) + index;
@@ -27,6 +24,9 @@ static inline uint32_t pl_node_number(const pl_thread *slot, uint32_t level)
 {
 	return slot->index * PL_NESTING + level;
 }
+
+/* The bitmap of slots that writers must look at: one bit a slot, set before the slot's first hazard. */
+static inline uint32_t *pl_listed(pl_domain *domain) { return (uint32_t *)(void *)((char *)domain + domain->listed_offset); }
 
 /* Null for a number that no waiting slot of the domain has: 0, slot 0's, or out of range (damaged memory). */
 static inline pl_node *pl_node_at(pl_domain *domain, uint32_t number)

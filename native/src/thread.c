@@ -2,6 +2,7 @@
 #include "domain.h"
 
 #include "held.h"
+#include "hazard.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -120,6 +121,7 @@ int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
 	slot->acquired = 0;
 	pl_store_rlx(&slot->interrupted, 0);
 	pl_held_reset(slot);
+	pl_hazard_forget(slot); /* a dead owner's guards */
 	slot->name[0] = 0;
 	use_slot(domain, slot->index);
 	pl_store_rel(&slot->state, PL_SLOT_USED); /* T2: release, pairs with T1 */
@@ -131,7 +133,7 @@ int pl_thread_release(pl_thread *thread)
 {
 	if (!thread || thread->index == 0)
 		return -EINVAL;
-	if (pl_load_rlx(&thread->depth) || pl_held_any(thread))
+	if (pl_load_rlx(&thread->depth) || pl_held_any(thread) || pl_hazard_active(thread))
 		return -EBUSY;
 	enum { tries = 1000 };
 	for (int i = 0; !claim(thread, PL_SLOT_USED); i++) {
@@ -141,6 +143,7 @@ int pl_thread_release(pl_thread *thread)
 			return -EBUSY;
 		pl_os_yield(); /* somebody looks whether its owner is gone */
 	}
+	pl_hazard_unlist(pl_thread_domain(thread), thread);
 	pl_store_rel(&thread->state, PL_SLOT_FREE); /* T2 */
 	return 0;
 }
@@ -164,7 +167,8 @@ static void release_own(void *unused)
 		pl_thread *slot = pl_domain_is_open(o->domain) && is_own(o) ? o->slot : NULL;
 		o->domain = NULL;
 		if (slot) {
-			/* A lock held at thread exit stays locked, its record ends. */
+			/* A lock held at thread exit stays locked, its record ends; guards end. */
+			pl_hazard_forget(slot);
 			pl_held_reset(slot);
 			pl_thread_release(slot);
 		}
@@ -213,6 +217,7 @@ void pl_domain_after_fork(pl_domain *domain, pl_thread *keep)
 		pl_held_reset(slot);
 		slot->state = PL_SLOT_FREE;
 	}
+	pl_hazards_after_fork(domain, keep);
 	pl_bucket *buckets = (pl_bucket *)(void *)((char *)domain + domain->buckets_offset);
 	for (int i = 0; i < PL_BUCKETS; i++)
 		buckets[i] = (pl_bucket){0}; /* every waiter was one of the threads that are gone */

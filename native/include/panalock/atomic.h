@@ -59,8 +59,11 @@ static inline uint32_t pl_cas_value_ar(uint32_t *p, uint32_t expected, uint32_t 
 static inline uint32_t pl_add_ar(uint32_t *p, uint32_t n) { return __atomic_fetch_add(p, n, __ATOMIC_ACQ_REL); }
 static inline uint32_t pl_sub_rel(uint32_t *p, uint32_t n) { return __atomic_fetch_sub(p, n, __ATOMIC_RELEASE); }
 
+static inline uint64_t pl_load64_rlx(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static inline uint64_t pl_load64_acq(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void pl_store64_rlx(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 static inline void pl_store64_rel(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+static inline uint64_t pl_add64_ar(uint64_t *p, uint64_t n) { return __atomic_fetch_add(p, n, __ATOMIC_ACQ_REL); }
 
 /*
  * Subtract 1, release, and say what decides an unlock: nothing of the memory may be touched afterwards.

@@ -67,7 +67,8 @@ PL_API int pl_domain_poison(pl_domain *domain);
 
 /**
  * Ends this process's use of a domain and unmaps it, unless the caller mapped it (*_at). The caller guarantees that no
- * thread uses it or a lock with it. A private domain is poisoned first; a shared one lives on in other processes.
+ * thread uses it or a lock with it; what was retired in it (pl_shazptr_retire()) is reclaimed first, which in a shared one
+ * may wait for readers of other processes. A private domain is poisoned first; a shared one lives on in other processes.
  * @return 0; -EINVAL (null, the default domain, or not a domain that is open).
  */
 PL_API int pl_domain_close(pl_domain *domain);

@@ -87,13 +87,14 @@ typedef struct pl_thread {
 	uint32_t interrupted; /**< 1 after pl_thread_interrupt(), until a wait consumes it. */
 	uint32_t heat;        /**< Recent back-to-back contention of this thread; touched by the owner only. */
 	uint64_t acquired;    /**< When the last contended acquisition ended, monotonic ns; touched by the owner only. */
-	uint64_t hazard;      /**< Reserved: what the thread protects. */
+	uint64_t hazard;      /**< What this thread's outermost guard protects: a name, or PL_HAZARD_*. */
 	uint64_t held[PL_HELD_INLINE]; /**< Locks held or being taken: key | nesting level (0-3). Written by the owner only. */
 	pl_node nodes[PL_NESTING];
 	char name[PL_NAME_BYTES];
 	uint32_t held_table;      /**< Number + 1 of the table with the entries from PL_HELD_INLINE on; 0: none. */
 	uint32_t held_unrecorded; /**< Locks held that found no entry; touched by the owner only. */
-	uint8_t pad[56];
+	uint64_t wildcard;        /**< Of this thread's nested guards; see shazptr.h. */
+	uint8_t pad[48];
 } pl_thread;
 
 /** More entries for a slot whose thread holds more than PL_HELD_INLINE locks. */
@@ -145,7 +146,9 @@ typedef struct pl_domain {
 	uint64_t tables_offset;
 	uint32_t tables;
 	uint32_t slots_used; /**< Slots from here on were never registered: searches end here. Never falls. */
-	uint8_t pad[32];
+	uint64_t hazard_epoch;  /**< Raised by writers that find a wildcard in their way. */
+	uint64_t listed_offset; /**< Bitmap of the slots that have protected something: 32-bit groups. */
+	uint8_t pad[16];
 	pl_process processes[PL_PROCESSES];
 } pl_domain;
 

@@ -37,7 +37,7 @@ PL_API pl_thread *pl_self_in(pl_domain *domain);
  */
 PL_API int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out);
 
-/** Releases a slot got from pl_thread_register(). @return 0; -EBUSY (it waits or holds right now); -EINVAL. */
+/** Releases a slot got from pl_thread_register(). @return 0; -EBUSY (it waits, holds or protects right now); -EINVAL. */
 PL_API int pl_thread_release(pl_thread *thread);
 
 /** Names the slot for error messages and dumps; UTF-8, cut to PL_NAME_BYTES - 1 bytes. */

@@ -13,6 +13,7 @@ record DomainFormat(
         long tablesOffset,
         int tables,
         long bitmapOffset,
+        long listedOffset,
         long poolOffset,
         long size) {
     private static final int PAGE = 4096;
@@ -30,10 +31,12 @@ record DomainFormat(
         int tables = (s + Shape.SLOTS_PER_TABLE - 1) / Shape.SLOTS_PER_TABLE;
         long bitmapOffset = tablesOffset + tables * Shape.OVERFLOW;
         long bitmapBytes = (p + Integer.SIZE - 1L) / Integer.SIZE * Integer.BYTES;
-        long poolOffset = roundUp(bitmapOffset + bitmapBytes, Layouts.CACHE_LINE);
+        long listedOffset = roundUp(bitmapOffset + bitmapBytes, Layouts.CACHE_LINE);
+        long listedBytes = (s + Integer.SIZE - 1L) / Integer.SIZE * Integer.BYTES;
+        long poolOffset = roundUp(listedOffset + listedBytes, Layouts.CACHE_LINE);
         long size = roundUp(poolOffset + (long) p * Layouts.CACHE_LINE, PAGE);
         return new DomainFormat(
-                s, p, slotsOffset, bucketsOffset, tablesOffset, tables, bitmapOffset, poolOffset, size);
+                s, p, slotsOffset, bucketsOffset, tablesOffset, tables, bitmapOffset, listedOffset, poolOffset, size);
     }
 
     private static long roundUp(long n, long unit) {
@@ -49,6 +52,7 @@ record DomainFormat(
         m.setLong(base + Shape.DOMAIN_TABLES_OFFSET, tablesOffset);
         m.set(base + Shape.DOMAIN_TABLES, tables);
         m.setLong(base + Shape.DOMAIN_BITMAP_OFFSET, bitmapOffset);
+        m.setLong(base + Shape.DOMAIN_LISTED_OFFSET, listedOffset);
         m.set(base + Shape.DOMAIN_POOL_LOCKS, poolLocks);
         m.setLong(base + Shape.DOMAIN_POOL_OFFSET, poolOffset);
         m.setLong(base + Shape.DOMAIN_SIZE, size);
@@ -92,6 +96,7 @@ record DomainFormat(
                 && m.getLong(base + Shape.DOMAIN_TABLES_OFFSET) == f.tablesOffset
                 && m.get(base + Shape.DOMAIN_TABLES) == f.tables
                 && m.getLong(base + Shape.DOMAIN_BITMAP_OFFSET) == f.bitmapOffset
+                && m.getLong(base + Shape.DOMAIN_LISTED_OFFSET) == f.listedOffset
                 && m.getLong(base + Shape.DOMAIN_POOL_OFFSET) == f.poolOffset;
         return same ? 0 : -Layouts.EBADMSG;
     }

@@ -52,6 +52,15 @@ public interface Memory {
 
     void setLong(long address, long value);
 
+    /** As {@link #getLong}, acquire. */
+    long getLongAcquire(long address);
+
+    /** As {@link #setLong}, release. */
+    void setLongRelease(long address, long value);
+
+    /** An addition, acquire and release; the value before. Not in a model. */
+    long getAndAddLong(long address, long delta);
+
     /** Only the debug checks need it; not in a model. */
     boolean casLong(long address, long expected, long desired);
 }

@@ -88,6 +88,21 @@ final class SegmentMemory implements Memory {
     }
 
     @Override
+    public long getLongAcquire(long address) {
+        return (long) LONG.getAcquire(segment, address - base);
+    }
+
+    @Override
+    public void setLongRelease(long address, long value) {
+        LONG.setRelease(segment, address - base, value);
+    }
+
+    @Override
+    public long getAndAddLong(long address, long delta) {
+        return (long) LONG.getAndAdd(segment, address - base, delta);
+    }
+
+    @Override
     public boolean casLong(long address, long expected, long desired) {
         return LONG.compareAndSet(segment, address - base, expected, desired);
     }

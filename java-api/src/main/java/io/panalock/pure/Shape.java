@@ -29,6 +29,8 @@ final class Shape {
     static final long DOMAIN_TABLES_OFFSET = 80;
     static final long DOMAIN_TABLES = 88;
     static final long DOMAIN_SLOTS_USED = 92;
+    static final long DOMAIN_HAZARD_EPOCH = 96;
+    static final long DOMAIN_LISTED_OFFSET = 104;
     static final long DOMAIN_PROCESSES = 128;
 
     static final long PROCESS = 16;
@@ -48,11 +50,13 @@ final class Shape {
     static final long THREAD_INTERRUPTED = 40;
     static final long THREAD_HEAT = 44;
     static final long THREAD_ACQUIRED = 48;
+    static final long THREAD_HAZARD = 56;
     static final long THREAD_HELD = 64;
     static final long THREAD_NODES = 128;
     static final long THREAD_NAME = 288;
     static final long THREAD_HELD_TABLE = 320;
     static final long THREAD_HELD_UNRECORDED = 324;
+    static final long THREAD_WILDCARD = 328;
 
     static final long NODE = 40;
     static final long NODE_NEXT = 0;
@@ -83,6 +87,11 @@ final class Shape {
     static final int HELD_INLINE = 8;
     static final int HELD_MORE = 23;
     static final int SLOTS_PER_TABLE = 8;
+    static final int HAZARD_UNLISTED = 0;
+    static final int HAZARD_IDLE = 1;
+    static final int HAZARD_FIRST_NAME = 2;
+    static final int WILDCARD_SHIFT = 4;
+    static final int WILDCARD_NESTING = 15;
     static final int KEY_REGION_SHIFT = 48;
     static final long KEY_LOCAL = 0x8000000000000000L;
     static final int SLOT_FREE = 0;

@@ -32,6 +32,7 @@ public final class Slots {
         m.setLong(s + Shape.THREAD_ACQUIRED, 0);
         m.set(s + Shape.THREAD_INTERRUPTED, 0);
         Held.reset(d, slot);
+        Hazards.forget(d, slot); // a dead owner's guards
         m.set(s + Shape.THREAD_NAME, 0);
         use(d, slot);
         m.setRelease(s + Shape.THREAD_STATE, Shape.SLOT_USED); // T2J: release, pairs with T1, T1J
@@ -82,7 +83,7 @@ public final class Slots {
         return -Layouts.ENOSPC;
     }
 
-    private static boolean ownerGone(PureDomain d, long s) {
+    static boolean ownerGone(PureDomain d, long s) {
         Memory m = d.memory;
         long p = d.processAt(Integer.remainderUnsigned(m.get(s + Shape.THREAD_PROCESS), Shape.PROCESSES));
         int pid = m.get(p + Shape.PROCESS_PID);
@@ -97,18 +98,19 @@ public final class Slots {
         return tid != 0 && !ProcessIdentity.threadAlive(pid, tid);
     }
 
-    /** Releases a registered slot. 0; {@code -EBUSY} (it waits or holds right now); {@code -EINVAL}. */
+    /** Releases a registered slot. 0; {@code -EBUSY} (it waits, holds or protects right now); {@code -EINVAL}. */
     public static int release(PureDomain d, int slot) {
         if (!d.isWaiter(slot)) {
             return -Layouts.EINVAL;
         }
         long s = d.slotAt(slot);
-        if (d.memory.get(s + Shape.THREAD_DEPTH) != 0 || Held.any(d, slot)) {
+        if (d.memory.get(s + Shape.THREAD_DEPTH) != 0 || Held.any(d, slot) || Hazards.isActive(d, slot)) {
             return -Layouts.EBUSY;
         }
         if (!claim(d, slot, Shape.SLOT_USED)) {
             return -Layouts.EINVAL;
         }
+        Hazards.unlist(d, slot);
         d.memory.setRelease(s + Shape.THREAD_STATE, Shape.SLOT_FREE); // T2J
         return 0;
     }

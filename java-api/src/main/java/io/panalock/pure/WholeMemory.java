@@ -80,6 +80,21 @@ final class WholeMemory implements Memory {
     }
 
     @Override
+    public long getLongAcquire(long address) {
+        return (long) LONG.getAcquire(ALL, address);
+    }
+
+    @Override
+    public void setLongRelease(long address, long value) {
+        LONG.setRelease(ALL, address, value);
+    }
+
+    @Override
+    public long getAndAddLong(long address, long delta) {
+        return (long) LONG.getAndAdd(ALL, address, delta);
+    }
+
+    @Override
     public boolean casLong(long address, long expected, long desired) {
         return LONG.compareAndSet(ALL, address, expected, desired);
     }

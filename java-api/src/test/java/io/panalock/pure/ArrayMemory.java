@@ -92,6 +92,21 @@ class ArrayMemory implements Memory {
     }
 
     @Override
+    public long getLongAcquire(long address) {
+        return getLong(address);
+    }
+
+    @Override
+    public void setLongRelease(long address, long value) {
+        setLong(address, value);
+    }
+
+    @Override
+    public long getAndAddLong(long address, long delta) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     public boolean casLong(long address, long expected, long desired) {
         throw new UnsupportedOperationException();
     }

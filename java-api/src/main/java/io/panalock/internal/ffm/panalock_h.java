@@ -590,6 +590,69 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_RESERVATION_NS() {
         return PL_RESERVATION_NS;
     }
+    private static final int PL_HAZARD_UNLISTED = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_HAZARD_UNLISTED 0
+     * }
+     */
+    public static int PL_HAZARD_UNLISTED() {
+        return PL_HAZARD_UNLISTED;
+    }
+    private static final int PL_HAZARD_IDLE = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_HAZARD_IDLE 1
+     * }
+     */
+    public static int PL_HAZARD_IDLE() {
+        return PL_HAZARD_IDLE;
+    }
+    private static final int PL_HAZARD_FIRST_NAME = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_HAZARD_FIRST_NAME 2
+     * }
+     */
+    public static int PL_HAZARD_FIRST_NAME() {
+        return PL_HAZARD_FIRST_NAME;
+    }
+    private static final int PL_WILDCARD_SHIFT = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_WILDCARD_SHIFT 4
+     * }
+     */
+    public static int PL_WILDCARD_SHIFT() {
+        return PL_WILDCARD_SHIFT;
+    }
+    private static final int PL_WILDCARD_NESTING = (int)15L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_WILDCARD_NESTING 15
+     * }
+     */
+    public static int PL_WILDCARD_NESTING() {
+        return PL_WILDCARD_NESTING;
+    }
+    private static final int PL_RETIRE_BACKLOG = (int)4096L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RETIRE_BACKLOG 4096
+     * }
+     */
+    public static int PL_RETIRE_BACKLOG() {
+        return PL_RETIRE_BACKLOG;
+    }
+    private static final int PL_SHAZPTR_SKIP_SELF_SCAN = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_SHAZPTR_SKIP_SELF_SCAN 1
+     * }
+     */
+    public static int PL_SHAZPTR_SKIP_SELF_SCAN() {
+        return PL_SHAZPTR_SKIP_SELF_SCAN;
+    }
     private static final int PL_RING_VERSION = (int)1L;
     /**
      * {@snippet lang=c :
@@ -4964,6 +5027,619 @@ public class panalock_h extends panalock_h$shared {
         pl_release_needs_fence$constants.SEGMENT.set(pl_release_needs_fence$constants.LAYOUT, 0L, varValue);
     }
 
+    private static class pl_shazptr_name {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_name");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_name(pl_thread *self, const void *object)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_name$descriptor() {
+        return pl_shazptr_name.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_name(pl_thread *self, const void *object)
+     * }
+     */
+    public static MethodHandle pl_shazptr_name$handle() {
+        return pl_shazptr_name.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_name(pl_thread *self, const void *object)
+     * }
+     */
+    public static MemorySegment pl_shazptr_name$address() {
+        return pl_shazptr_name.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_name(pl_thread *self, const void *object)
+     * }
+     */
+    public static long pl_shazptr_name(MemorySegment self, MemorySegment object) {
+        var mh$ = pl_shazptr_name.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_name", self, object);
+            }
+            return (long)mh$.invokeExact(self, object);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_acquire {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_acquire");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_acquire$descriptor() {
+        return pl_shazptr_acquire.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static MethodHandle pl_shazptr_acquire$handle() {
+        return pl_shazptr_acquire.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static MemorySegment pl_shazptr_acquire$address() {
+        return pl_shazptr_acquire.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static long pl_shazptr_acquire(MemorySegment self, long name) {
+        var mh$ = pl_shazptr_acquire.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_acquire", self, name);
+            }
+            return (long)mh$.invokeExact(self, name);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_clear {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_clear");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_shazptr_clear(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_clear$descriptor() {
+        return pl_shazptr_clear.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_shazptr_clear(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static MethodHandle pl_shazptr_clear$handle() {
+        return pl_shazptr_clear.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_shazptr_clear(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static MemorySegment pl_shazptr_clear$address() {
+        return pl_shazptr_clear.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_shazptr_clear(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static int pl_shazptr_clear(MemorySegment self, long guard) {
+        var mh$ = pl_shazptr_clear.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_clear", self, guard);
+            }
+            return (int)mh$.invokeExact(self, guard);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_try_protect {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_try_protect");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_shazptr_try_protect(pl_thread *self, void *const *source, void **object, uint64_t *guard)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_try_protect$descriptor() {
+        return pl_shazptr_try_protect.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_shazptr_try_protect(pl_thread *self, void *const *source, void **object, uint64_t *guard)
+     * }
+     */
+    public static MethodHandle pl_shazptr_try_protect$handle() {
+        return pl_shazptr_try_protect.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_shazptr_try_protect(pl_thread *self, void *const *source, void **object, uint64_t *guard)
+     * }
+     */
+    public static MemorySegment pl_shazptr_try_protect$address() {
+        return pl_shazptr_try_protect.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_shazptr_try_protect(pl_thread *self, void *const *source, void **object, uint64_t *guard)
+     * }
+     */
+    public static int pl_shazptr_try_protect(MemorySegment self, MemorySegment source, MemorySegment object, MemorySegment guard) {
+        var mh$ = pl_shazptr_try_protect.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_try_protect", self, source, object, guard);
+            }
+            return (int)mh$.invokeExact(self, source, object, guard);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_synchronize {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_synchronize");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_shazptr_synchronize(pl_thread *self, uint64_t name, uint32_t flags)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_synchronize$descriptor() {
+        return pl_shazptr_synchronize.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_shazptr_synchronize(pl_thread *self, uint64_t name, uint32_t flags)
+     * }
+     */
+    public static MethodHandle pl_shazptr_synchronize$handle() {
+        return pl_shazptr_synchronize.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_shazptr_synchronize(pl_thread *self, uint64_t name, uint32_t flags)
+     * }
+     */
+    public static MemorySegment pl_shazptr_synchronize$address() {
+        return pl_shazptr_synchronize.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_shazptr_synchronize(pl_thread *self, uint64_t name, uint32_t flags)
+     * }
+     */
+    public static int pl_shazptr_synchronize(MemorySegment self, long name, int flags) {
+        var mh$ = pl_shazptr_synchronize.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_synchronize", self, name, flags);
+            }
+            return (int)mh$.invokeExact(self, name, flags);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_retire {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_retire");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_shazptr_retire(pl_thread *self, pl_shazptr_retired *retired, uint64_t name, void (*reclaim)(pl_shazptr_retired *))
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_retire$descriptor() {
+        return pl_shazptr_retire.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_shazptr_retire(pl_thread *self, pl_shazptr_retired *retired, uint64_t name, void (*reclaim)(pl_shazptr_retired *))
+     * }
+     */
+    public static MethodHandle pl_shazptr_retire$handle() {
+        return pl_shazptr_retire.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_shazptr_retire(pl_thread *self, pl_shazptr_retired *retired, uint64_t name, void (*reclaim)(pl_shazptr_retired *))
+     * }
+     */
+    public static MemorySegment pl_shazptr_retire$address() {
+        return pl_shazptr_retire.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_shazptr_retire(pl_thread *self, pl_shazptr_retired *retired, uint64_t name, void (*reclaim)(pl_shazptr_retired *))
+     * }
+     */
+    public static int pl_shazptr_retire(MemorySegment self, MemorySegment retired, long name, MemorySegment reclaim) {
+        var mh$ = pl_shazptr_retire.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_retire", self, retired, name, reclaim);
+            }
+            return (int)mh$.invokeExact(self, retired, name, reclaim);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_drain {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_drain");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_shazptr_drain(pl_thread *self)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_drain$descriptor() {
+        return pl_shazptr_drain.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_shazptr_drain(pl_thread *self)
+     * }
+     */
+    public static MethodHandle pl_shazptr_drain$handle() {
+        return pl_shazptr_drain.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_shazptr_drain(pl_thread *self)
+     * }
+     */
+    public static MemorySegment pl_shazptr_drain$address() {
+        return pl_shazptr_drain.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_shazptr_drain(pl_thread *self)
+     * }
+     */
+    public static int pl_shazptr_drain(MemorySegment self) {
+        var mh$ = pl_shazptr_drain.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_drain", self);
+            }
+            return (int)mh$.invokeExact(self);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_is_protected {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_is_protected");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_shazptr_is_protected(pl_domain *domain, uint64_t name)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_is_protected$descriptor() {
+        return pl_shazptr_is_protected.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_shazptr_is_protected(pl_domain *domain, uint64_t name)
+     * }
+     */
+    public static MethodHandle pl_shazptr_is_protected$handle() {
+        return pl_shazptr_is_protected.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_shazptr_is_protected(pl_domain *domain, uint64_t name)
+     * }
+     */
+    public static MemorySegment pl_shazptr_is_protected$address() {
+        return pl_shazptr_is_protected.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_shazptr_is_protected(pl_domain *domain, uint64_t name)
+     * }
+     */
+    public static int pl_shazptr_is_protected(MemorySegment domain, long name) {
+        var mh$ = pl_shazptr_is_protected.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_is_protected", domain, name);
+            }
+            return (int)mh$.invokeExact(domain, name);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_acquire_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_acquire_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire_slow(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_acquire_slow$descriptor() {
+        return pl_shazptr_acquire_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire_slow(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static MethodHandle pl_shazptr_acquire_slow$handle() {
+        return pl_shazptr_acquire_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire_slow(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static MemorySegment pl_shazptr_acquire_slow$address() {
+        return pl_shazptr_acquire_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_shazptr_acquire_slow(pl_thread *self, uint64_t name)
+     * }
+     */
+    public static long pl_shazptr_acquire_slow(MemorySegment self, long name) {
+        var mh$ = pl_shazptr_acquire_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_acquire_slow", self, name);
+            }
+            return (long)mh$.invokeExact(self, name);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_shazptr_clear_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.ofVoid(
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_shazptr_clear_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * void pl_shazptr_clear_slow(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static FunctionDescriptor pl_shazptr_clear_slow$descriptor() {
+        return pl_shazptr_clear_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * void pl_shazptr_clear_slow(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static MethodHandle pl_shazptr_clear_slow$handle() {
+        return pl_shazptr_clear_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * void pl_shazptr_clear_slow(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static MemorySegment pl_shazptr_clear_slow$address() {
+        return pl_shazptr_clear_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * void pl_shazptr_clear_slow(pl_thread *self, uint64_t guard)
+     * }
+     */
+    public static void pl_shazptr_clear_slow(MemorySegment self, long guard) {
+        var mh$ = pl_shazptr_clear_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_shazptr_clear_slow", self, guard);
+            }
+            mh$.invokeExact(self, guard);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_ring_create {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -8888,6 +9564,15 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_Q_BYTE_TAIL_MASK() {
         return PL_Q_BYTE_TAIL_MASK;
+    }
+    private static final long PL_NO_GUARD = -1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_NO_GUARD -1
+     * }
+     */
+    public static long PL_NO_GUARD() {
+        return PL_NO_GUARD;
     }
     private static final int PL_RING_BUSY = (int)2147483648L;
     /**

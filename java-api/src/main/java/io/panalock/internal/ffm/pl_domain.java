@@ -33,7 +33,9 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     uint64_t tables_offset;
  *     uint32_t tables;
  *     uint32_t slots_used;
- *     uint8_t pad[32];
+ *     uint64_t hazard_epoch;
+ *     uint64_t listed_offset;
+ *     uint8_t pad[16];
  *     pl_process processes[64];
  * }
  * }
@@ -63,7 +65,9 @@ public class pl_domain {
         panalock_h.C_LONG.withName("tables_offset"),
         panalock_h.C_INT.withName("tables"),
         panalock_h.C_INT.withName("slots_used"),
-        MemoryLayout.sequenceLayout(32, panalock_h.C_CHAR).withName("pad"),
+        panalock_h.C_LONG.withName("hazard_epoch"),
+        panalock_h.C_LONG.withName("listed_offset"),
+        MemoryLayout.sequenceLayout(16, panalock_h.C_CHAR).withName("pad"),
         MemoryLayout.sequenceLayout(64, pl_process.layout()).withName("processes")
     ).withName("pl_domain");
 
@@ -866,12 +870,100 @@ public class pl_domain {
         struct.set(slots_used$LAYOUT, slots_used$OFFSET, fieldValue);
     }
 
+    private static final OfLong hazard_epoch$LAYOUT = (OfLong)$LAYOUT.select(groupElement("hazard_epoch"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint64_t hazard_epoch
+     * }
+     */
+    public static final OfLong hazard_epoch$layout() {
+        return hazard_epoch$LAYOUT;
+    }
+
+    private static final long hazard_epoch$OFFSET = $LAYOUT.byteOffset(groupElement("hazard_epoch"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint64_t hazard_epoch
+     * }
+     */
+    public static final long hazard_epoch$offset() {
+        return hazard_epoch$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint64_t hazard_epoch
+     * }
+     */
+    public static long hazard_epoch(MemorySegment struct) {
+        return struct.get(hazard_epoch$LAYOUT, hazard_epoch$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint64_t hazard_epoch
+     * }
+     */
+    public static void hazard_epoch(MemorySegment struct, long fieldValue) {
+        struct.set(hazard_epoch$LAYOUT, hazard_epoch$OFFSET, fieldValue);
+    }
+
+    private static final OfLong listed_offset$LAYOUT = (OfLong)$LAYOUT.select(groupElement("listed_offset"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint64_t listed_offset
+     * }
+     */
+    public static final OfLong listed_offset$layout() {
+        return listed_offset$LAYOUT;
+    }
+
+    private static final long listed_offset$OFFSET = $LAYOUT.byteOffset(groupElement("listed_offset"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint64_t listed_offset
+     * }
+     */
+    public static final long listed_offset$offset() {
+        return listed_offset$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint64_t listed_offset
+     * }
+     */
+    public static long listed_offset(MemorySegment struct) {
+        return struct.get(listed_offset$LAYOUT, listed_offset$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint64_t listed_offset
+     * }
+     */
+    public static void listed_offset(MemorySegment struct, long fieldValue) {
+        struct.set(listed_offset$LAYOUT, listed_offset$OFFSET, fieldValue);
+    }
+
     private static final SequenceLayout pad$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("pad"));
 
     /**
      * Layout for field:
      * {@snippet lang=c :
-     * uint8_t pad[32]
+     * uint8_t pad[16]
      * }
      */
     public static final SequenceLayout pad$layout() {
@@ -883,7 +975,7 @@ public class pl_domain {
     /**
      * Offset for field:
      * {@snippet lang=c :
-     * uint8_t pad[32]
+     * uint8_t pad[16]
      * }
      */
     public static final long pad$offset() {
@@ -893,7 +985,7 @@ public class pl_domain {
     /**
      * Getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[32]
+     * uint8_t pad[16]
      * }
      */
     public static MemorySegment pad(MemorySegment struct) {
@@ -903,19 +995,19 @@ public class pl_domain {
     /**
      * Setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[32]
+     * uint8_t pad[16]
      * }
      */
     public static void pad(MemorySegment struct, MemorySegment fieldValue) {
         MemorySegment.copy(fieldValue, 0L, struct, pad$OFFSET, pad$LAYOUT.byteSize());
     }
 
-    private static long[] pad$DIMS = { 32 };
+    private static long[] pad$DIMS = { 16 };
 
     /**
      * Dimensions for array field:
      * {@snippet lang=c :
-     * uint8_t pad[32]
+     * uint8_t pad[16]
      * }
      */
     public static long[] pad$dimensions() {
@@ -926,7 +1018,7 @@ public class pl_domain {
     /**
      * Indexed getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[32]
+     * uint8_t pad[16]
      * }
      */
     public static byte pad(MemorySegment struct, long index0) {
@@ -936,7 +1028,7 @@ public class pl_domain {
     /**
      * Indexed setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[32]
+     * uint8_t pad[16]
      * }
      */
     public static void pad(MemorySegment struct, long index0, byte fieldValue) {

@@ -32,7 +32,8 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     char name[32];
  *     uint32_t held_table;
  *     uint32_t held_unrecorded;
- *     uint8_t pad[56];
+ *     uint64_t wildcard;
+ *     uint8_t pad[48];
  * }
  * }
  */
@@ -60,7 +61,8 @@ public class pl_thread {
         MemoryLayout.sequenceLayout(32, panalock_h.C_CHAR).withName("name"),
         panalock_h.C_INT.withName("held_table"),
         panalock_h.C_INT.withName("held_unrecorded"),
-        MemoryLayout.sequenceLayout(56, panalock_h.C_CHAR).withName("pad")
+        panalock_h.C_LONG.withName("wildcard"),
+        MemoryLayout.sequenceLayout(48, panalock_h.C_CHAR).withName("pad")
     ).withName("pl_thread");
 
     /**
@@ -923,12 +925,56 @@ public class pl_thread {
         struct.set(held_unrecorded$LAYOUT, held_unrecorded$OFFSET, fieldValue);
     }
 
+    private static final OfLong wildcard$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wildcard"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint64_t wildcard
+     * }
+     */
+    public static final OfLong wildcard$layout() {
+        return wildcard$LAYOUT;
+    }
+
+    private static final long wildcard$OFFSET = $LAYOUT.byteOffset(groupElement("wildcard"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint64_t wildcard
+     * }
+     */
+    public static final long wildcard$offset() {
+        return wildcard$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint64_t wildcard
+     * }
+     */
+    public static long wildcard(MemorySegment struct) {
+        return struct.get(wildcard$LAYOUT, wildcard$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint64_t wildcard
+     * }
+     */
+    public static void wildcard(MemorySegment struct, long fieldValue) {
+        struct.set(wildcard$LAYOUT, wildcard$OFFSET, fieldValue);
+    }
+
     private static final SequenceLayout pad$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("pad"));
 
     /**
      * Layout for field:
      * {@snippet lang=c :
-     * uint8_t pad[56]
+     * uint8_t pad[48]
      * }
      */
     public static final SequenceLayout pad$layout() {
@@ -940,7 +986,7 @@ public class pl_thread {
     /**
      * Offset for field:
      * {@snippet lang=c :
-     * uint8_t pad[56]
+     * uint8_t pad[48]
      * }
      */
     public static final long pad$offset() {
@@ -950,7 +996,7 @@ public class pl_thread {
     /**
      * Getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[56]
+     * uint8_t pad[48]
      * }
      */
     public static MemorySegment pad(MemorySegment struct) {
@@ -960,19 +1006,19 @@ public class pl_thread {
     /**
      * Setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[56]
+     * uint8_t pad[48]
      * }
      */
     public static void pad(MemorySegment struct, MemorySegment fieldValue) {
         MemorySegment.copy(fieldValue, 0L, struct, pad$OFFSET, pad$LAYOUT.byteSize());
     }
 
-    private static long[] pad$DIMS = { 56 };
+    private static long[] pad$DIMS = { 48 };
 
     /**
      * Dimensions for array field:
      * {@snippet lang=c :
-     * uint8_t pad[56]
+     * uint8_t pad[48]
      * }
      */
     public static long[] pad$dimensions() {
@@ -983,7 +1029,7 @@ public class pl_thread {
     /**
      * Indexed getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[56]
+     * uint8_t pad[48]
      * }
      */
     public static byte pad(MemorySegment struct, long index0) {
@@ -993,7 +1039,7 @@ public class pl_thread {
     /**
      * Indexed setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[56]
+     * uint8_t pad[48]
      * }
      */
     public static void pad(MemorySegment struct, long index0, byte fieldValue) {
