@@ -6,7 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Another JVM on the class path: for settings that are read once, and for what may hang. */
@@ -20,6 +22,7 @@ final class Child {
     private final List<String> arguments = new ArrayList<>();
     private final List<String> around = new ArrayList<>();
     private final Class<?> main;
+    private final Map<String, String> environment = new HashMap<>();
     private String access = "--enable-native-access=ALL-UNNAMED";
     private int seconds = SECONDS;
 
@@ -46,6 +49,12 @@ final class Child {
     /** Started by this command, to which the child's own is appended. */
     Child inside(String... command) {
         around.addAll(List.of(command));
+        return this;
+    }
+
+    /** With these variables beside the inherited ones. */
+    Child in(Map<String, String> variables) {
+        environment.putAll(variables);
         return this;
     }
 
@@ -79,7 +88,8 @@ final class Child {
         return classes().resolveSibling("test-classes");
     }
 
-    Process start(Path output) throws IOException {
+    /** The words to start it with. */
+    List<String> command() {
         List<String> command = new ArrayList<>(around);
         command.add(java());
         command.add(access);
@@ -89,10 +99,13 @@ final class Child {
         command.add(classes() + ":" + testClasses());
         command.add(main.getName());
         command.addAll(arguments);
-        return new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
+        return command;
+    }
+
+    Process start(Path output) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(command());
+        builder.environment().putAll(environment);
+        return builder.redirectErrorStream(true).redirectOutput(output.toFile()).start();
     }
 
     /** Runs to the end, or kills it. */

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What MAKEFLAGS says about the jobserver. */
+record MakeFlags(Place place, boolean dryRun) {
+
+    /** Where the jobserver is. */
+    sealed interface Place {
+        /** MAKEFLAGS names none. */
+        record Nowhere() implements Place {}
+
+        /** A FIFO, since make 4.4. */
+        record Fifo(String path) implements Place {}
+
+        /** Descriptors that make has passed on. */
+        record Descriptors(int read, int write) implements Place {}
+
+        /** Negative descriptors: make has one, but not for this recipe. */
+        record Withheld() implements Place {}
+
+        /** Something that this version does not know. */
+        record Unknown(String value) implements Place {}
+    }
+
+    private static final Pattern DESCRIPTORS = Pattern.compile("(-?\\d{1,9}),(-?\\d{1,9})");
+    private static final String FIFO = "fifo:";
+
+    static MakeFlags parse(String text) {
+        String[] words = text.strip().split("\\s+");
+        Place place = new Place.Nowhere();
+        for (String word : words) {
+            if (word.equals("--")) {
+                break; // variables follow
+            }
+            Optional<String> value = value(word);
+            if (value.isPresent()) {
+                place = place(value.get()); // the last one counts
+            }
+        }
+        // The first word holds the flags of one letter, without a dash, unless it is an option or a variable.
+        boolean letters = !words[0].startsWith("-") && !words[0].contains("=");
+        return new MakeFlags(place, letters && words[0].contains("n"));
+    }
+
+    private static Optional<String> value(String word) {
+        for (String option : new String[] {"--jobserver-auth=", "--jobserver-fds="}) {
+            if (word.startsWith(option)) {
+                return Optional.of(word.substring(option.length()));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static Place place(String value) {
+        if (value.startsWith(FIFO) && value.length() > FIFO.length()) {
+            return new Place.Fifo(value.substring(FIFO.length()));
+        }
+        Matcher m = DESCRIPTORS.matcher(value);
+        if (!m.matches()) {
+            return new Place.Unknown(value);
+        }
+        int read = Integer.parseInt(m.group(1));
+        int write = Integer.parseInt(m.group(2));
+        return read < 0 || write < 0 ? new Place.Withheld() : new Place.Descriptors(read, write);
+    }
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.panalock.internal.Posix;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(120)
+class JobServerTest {
+    @TempDir
+    Path directory;
+
+    private static JobServer client(JobServerHost host) {
+        return JobServer.from(host.command("unused").environment());
+    }
+
+    private static JobServer client(String makeFlags) {
+        return JobServer.from(Map.of("MAKEFLAGS", makeFlags));
+    }
+
+    // ---- without a jobserver ----
+
+    @Test
+    void withoutOneJobsRunOneByOne() throws Exception {
+        JobServer jobs = JobServer.from(Map.of());
+        assertThat(jobs.isConnected()).isFalse();
+        assertThat(jobs.warning()).isEmpty();
+        JobServer.Token first = jobs.acquire();
+        assertThat(first.isImplicit()).isTrue();
+        assertThat(jobs.tryAcquire()).isEmpty();
+        assertThat(jobs.tryAcquire(Duration.ofMillis(20))).isEmpty();
+        AtomicInteger got = new AtomicInteger();
+        Thread second = Thread.ofVirtual().start(() -> {
+            try (JobServer.Token _ = jobs.acquire()) {
+                got.incrementAndGet();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        Eventually.until("second waits", () -> second.getState() == Thread.State.WAITING);
+        first.close();
+        first.close(); // no second implicit token
+        second.join();
+        assertThat(got).hasValue(1);
+        assertThat(jobs.tryAcquire()).isPresent();
+        assertThat(jobs.tryAcquire()).isEmpty();
+    }
+
+    @Test
+    void whatCannotBeReachedIsSaidAndWorkGoesOnOneByOne() {
+        for (String flags : List.of(
+                "--jobserver-auth=993,994", "--jobserver-auth=-2,-2", "--jobserver-auth=sem:1",
+                "--jobserver-auth=fifo:" + directory.resolve("gone"))) {
+            JobServer jobs = client(flags);
+            assertThat(jobs.isConnected()).isFalse();
+            assertThat(jobs.warning()).isPresent();
+            assertThat(jobs.tryAcquire()).isPresent();
+            assertThat(jobs.tryAcquire()).isEmpty();
+        }
+        assertThat(client("--jobserver-auth=993,994").warning().orElseThrow()).contains("'+'");
+    }
+
+    @Test
+    void dryRunIsTold() {
+        assertThat(client("n -j2").isDryRun()).isTrue();
+        assertThat(client("-j2").isDryRun()).isFalse();
+    }
+
+    // ---- with one ----
+
+    @Test
+    void theSameByteGoesBack() throws Exception {
+        Path fifo = directory.resolve("fifo");
+        assertThat(Posix.mkfifo(fifo.toString())).isZero();
+        int fd = Posix.open(fifo.toString(), Posix.O_RDWR | Posix.O_NONBLOCK);
+        Posix.writeByte(fd, 'x');
+        Posix.writeByte(fd, 0xfe);
+        JobServer jobs = client("-j3 --jobserver-auth=fifo:" + fifo);
+        List<JobServer.Token> tokens = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            tokens.add(jobs.acquire());
+        }
+        assertThat(tokens.get(0).isImplicit()).isTrue();
+        assertThat(tokens.get(1).isImplicit()).isFalse();
+        assertThat(jobs.tryAcquire()).isEmpty();
+        tokens.get(2).close();
+        assertThat(Posix.readByte(fd)).isEqualTo(0xfe);
+        tokens.get(0).close();
+        assertThat(Posix.readByte(fd)).isEqualTo(-Posix.EAGAIN);
+        tokens.get(1).close();
+        tokens.get(1).close();
+        assertThat(Posix.readByte(fd)).isEqualTo('x');
+        assertThat(Posix.readByte(fd)).isEqualTo(-Posix.EAGAIN);
+        Posix.close(fd);
+    }
+
+    @Test
+    void noMoreJobsThanTokensAndNoneLost() throws Exception {
+        try (JobServerHost host = JobServerHost.create(4)) {
+            JobServer jobs = client(host);
+            AtomicInteger running = new AtomicInteger();
+            AtomicInteger most = new AtomicInteger();
+            try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                for (int i = 0; i < 400; i++) {
+                    threads.submit(() -> {
+                        try (JobServer.Token _ = jobs.acquire()) {
+                            most.accumulateAndGet(running.incrementAndGet(), Math::max);
+                            Thread.sleep(1);
+                            running.decrementAndGet();
+                        }
+                        return null;
+                    });
+                }
+            }
+            assertThat(most.get()).isBetween(2, 4);
+            assertThat(host.available()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void interruptionsAndTimeOutsLoseNoToken() throws Exception {
+        try (JobServerHost host = JobServerHost.create(3)) {
+            JobServer jobs = client(host);
+            List<Thread> threads = new ArrayList<>();
+            AtomicInteger got = new AtomicInteger();
+            for (int i = 0; i < 12; i++) {
+                int seed = i;
+                threads.add(Thread.ofPlatform().start(() -> {
+                    for (int k = 0; k < 200; k++) {
+                        try {
+                            Optional<JobServer.Token> token = (k + seed) % 3 == 0
+                                    ? Optional.of(jobs.acquire())
+                                    : jobs.tryAcquire(Duration.ofNanos(20_000L * (k % 7)));
+                            token.ifPresent(t -> {
+                                got.incrementAndGet();
+                                t.close();
+                            });
+                        } catch (InterruptedException e) {
+                            // the next round
+                        }
+                    }
+                }));
+            }
+            while (threads.stream().anyMatch(Thread::isAlive)) {
+                threads.forEach(Thread::interrupt);
+                Thread.sleep(1);
+            }
+            assertThat(got.get()).isPositive();
+            assertThat(host.available()).isEqualTo(2);
+            assertThat(jobs.tryAcquire().orElseThrow().isImplicit()).isTrue();
+        }
+    }
+
+    @Test
+    void anExceptionReturnsTheToken() throws Exception {
+        try (JobServerHost host = JobServerHost.create(2)) {
+            JobServer jobs = client(host);
+            JobServer.Token implicit = jobs.acquire();
+            assertThatThrownBy(() -> {
+                        try (JobServer.Token _ = jobs.acquire()) {
+                            throw new IOException("the job failed");
+                        }
+                    })
+                    .hasMessage("the job failed");
+            assertThat(host.available()).isEqualTo(1);
+            implicit.close();
+        }
+    }
+
+    // ---- other processes ----
+
+    /** Takes as many tokens as it is told, says so, and then does what it is told. */
+    static final class Taker {
+        public static void main(String[] arguments) throws Exception {
+            JobServer jobs = JobServer.fromEnvironment();
+            for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
+                jobs.acquire();
+            }
+            System.out.println("connected " + jobs.isConnected() + " nonblocking " + nonBlocking(8));
+            if (arguments[1].equals("hang")) {
+                Files.createFile(Path.of(arguments[2]));
+                Thread.sleep(Duration.ofMinutes(5));
+            }
+        }
+
+        /** Of a descriptor that make passed on, if there is one. */
+        private static boolean nonBlocking(int fd) throws IOException {
+            Path info = Path.of("/proc/self/fdinfo/" + fd);
+            if (!Files.exists(info)) {
+                return false;
+            }
+            String flags = Files.readAllLines(info).get(1).split("\\s+")[1];
+            return (Integer.parseInt(flags, 8) & Posix.O_NONBLOCK) != 0;
+        }
+    }
+
+    private static Child taker(JobServerHost host, Object... arguments) {
+        return Child.running(Taker.class)
+                .in(host.command("unused").environment())
+                .inside(host.command().command().toArray(String[]::new))
+                .arguments(arguments);
+    }
+
+    @Test
+    void exitReturnsWhatWasNotClosed() throws Exception {
+        for (JobServerHost.Style style : JobServerHost.Style.values()) {
+            try (JobServerHost host = JobServerHost.create(5, style)) {
+                Child.Result r = taker(host, 4, "exit").run();
+                assertThat(r.output()).contains("connected true nonblocking false");
+                assertThat(r.exitCode()).isZero();
+                assertThat(host.available()).isEqualTo(4);
+            }
+        }
+    }
+
+    @Test
+    void tokensOfAKilledClientAreRecovered() throws Exception {
+        try (JobServerHost host = JobServerHost.create(5)) {
+            Path ready = directory.resolve("ready");
+            Process p = taker(host, 4, "hang", ready).start(directory.resolve("out"));
+            Eventually.until("the child is ready", () -> Files.exists(ready));
+            assertThat(host.recover()).isZero();
+            assertThat(host.available()).isEqualTo(1);
+            p.destroyForcibly().waitFor();
+            assertThat(host.recover()).isEqualTo(3);
+            assertThat(host.available()).isEqualTo(4);
+            assertThat(host.reset()).isZero();
+        }
+    }
+
+    /** What a recipe starts: uses a second token if there is one. */
+    static final class Recipe {
+        public static void main(String[] arguments) throws Exception {
+            JobServer jobs = JobServer.fromEnvironment();
+            try (JobServer.Token _ = jobs.acquire()) {
+                jobs.tryAcquire(Duration.ofMillis(5)).ifPresent(JobServer.Token::close);
+            }
+            System.out.println("recipe " + arguments[0] + " connected " + jobs.isConnected());
+        }
+    }
+
+    private String makefile(int targets, String prefix) {
+        StringBuilder text = new StringBuilder("all:");
+        for (int i = 0; i < targets; i++) {
+            text.append(" t").append(i);
+        }
+        String command = Child.running(Recipe.class).command().stream()
+                .map(word -> "'" + word.replace("$", "$$") + "'")
+                .collect(Collectors.joining(" "));
+        return text + "\nt%:\n\t" + prefix + "@" + command + " $@\n";
+    }
+
+    private Child.Result make(List<String> command, Map<String, String> environment) throws Exception {
+        Path out = directory.resolve("make.out");
+        ProcessBuilder b = new ProcessBuilder(command)
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(out.toFile());
+        b.environment().remove("MAKEFLAGS");
+        b.environment().remove("MAKELEVEL");
+        b.environment().putAll(environment);
+        Process p = b.start();
+        assertThat(p.waitFor(100, TimeUnit.SECONDS)).isTrue();
+        return new Child.Result(p.exitValue(), Files.readString(out));
+    }
+
+    @Test
+    void aRecipeOfRealMakeIsAClient() throws Exception {
+        int targets = 6;
+        Files.writeString(directory.resolve("Makefile"), makefile(targets, "+"));
+        Child.Result r = make(List.of("make", "-j3"), Map.of());
+        assertThat(r.exitCode()).describedAs(r.output()).isZero();
+        assertThat(r.output()).doesNotContain("INTERNAL").doesNotContain("warning");
+        for (int i = 0; i < targets; i++) {
+            assertThat(r.output()).contains("recipe t" + i + " connected true");
+        }
+    }
+
+    @Test
+    void aRecipeWithoutThePlusIsToldWhatToDo() throws Exception {
+        Files.writeString(directory.resolve("Makefile"), makefile(2, ""));
+        Child.Result r = make(List.of("make", "-j3"), Map.of());
+        assertThat(r.exitCode()).describedAs(r.output()).isZero();
+        assertThat(r.output()).contains("recipe t0 connected false").contains("'+'");
+    }
+
+    @Test
+    void severalRealMakesShareOneServer() throws Exception {
+        Files.writeString(directory.resolve("Makefile"), makefile(5, "+"));
+        try (JobServerHost host = JobServerHost.create(4, JobServerHost.Style.DESCRIPTORS)) {
+            List<Thread> makes = new ArrayList<>();
+            AtomicInteger ok = new AtomicInteger();
+            for (int i = 0; i < 2; i++) {
+                Path out = directory.resolve("make" + i + ".out");
+                ProcessBuilder b = host.command("make").directory(directory.toFile());
+                Process p = b.redirectErrorStream(true).redirectOutput(out.toFile()).start();
+                makes.add(Thread.ofPlatform().start(() -> {
+                    try {
+                        String text = p.waitFor() == 0 ? Files.readString(out) : "failed: " + Files.readString(out);
+                        if (!text.contains("failed") && !text.contains("warning") && text.contains("connected true")) {
+                            ok.incrementAndGet();
+                        } else {
+                            System.err.println(text);
+                        }
+                    } catch (IOException | InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                }));
+            }
+            for (Thread t : makes) {
+                t.join();
+            }
+            assertThat(ok).hasValue(2);
+            assertThat(host.available()).isEqualTo(3);
+        }
+    }
+
+    // ---- the host ----
+
+    @Test
+    void badInputIsRefused() throws Exception {
+        assertThatThrownBy(() -> JobServerHost.create(0)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("4096");
+        assertThatThrownBy(() -> JobServerHost.create(4097)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> JobServerHost.create(2, null)).isInstanceOf(NullPointerException.class);
+        JobServerHost host = JobServerHost.create(1);
+        assertThat(host.available()).isZero();
+        host.close();
+        host.close();
+        assertThatThrownBy(host::available).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+        assertThatThrownBy(() -> host.command("make")).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aResetPutsBackWhatIsMissingAndTakesOutWhatIsTooMuch() throws Exception {
+        try (JobServerHost host = JobServerHost.create(4)) {
+            String fifo = host.makeFlags().replaceAll(".*fifo:", "");
+            int fd = Posix.open(fifo, Posix.O_RDWR | Posix.O_NONBLOCK);
+            assertThat(Posix.readByte(fd)).isEqualTo('+');
+            assertThat(host.reset()).isEqualTo(1);
+            assertThat(host.available()).isEqualTo(3);
+            Posix.writeByte(fd, '+');
+            assertThat(host.reset()).isEqualTo(-1);
+            assertThat(host.available()).isEqualTo(3);
+            Posix.close(fd);
+        }
+    }
+}
