@@ -127,6 +127,24 @@ static jint osq_unlock(JNIEnv *env, jclass c, jlong self, jlong queue)
 	return pl_osq_unlock(at(self), at(queue));
 }
 
+static jlong ring_reserve(JNIEnv *env, jclass c, jlong self, jlong ring, jint bytes)
+{
+	(void)env, (void)c;
+	return pl_ring_reserve_at(at(self), at(ring), (uint32_t)bytes);
+}
+
+static jlong ring_reserve_locked(JNIEnv *env, jclass c, jlong ring, jint bytes)
+{
+	(void)env, (void)c;
+	return pl_ring_reserve_locked(at(ring), (uint32_t)bytes);
+}
+
+static jint ring_finish(JNIEnv *env, jclass c, jlong ring, jlong offset, jint discard, jint flags)
+{
+	(void)env, (void)c;
+	return pl_ring_finish(at(ring), offset, (uint32_t)discard, (uint32_t)flags);
+}
+
 #define METHOD(name, signature, function) {(char *)(name), (char *)(signature), (void *)(uintptr_t)(function)}
 
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
@@ -151,6 +169,9 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 		METHOD("osqTry", "(JJ)I", osq_try),
 		METHOD("osqWait", "(JJIJ)I", osq_wait),
 		METHOD("osqUnlock", "(JJ)I", osq_unlock),
+		METHOD("ringReserve", "(JJI)J", ring_reserve),
+		METHOD("ringReserveLocked", "(JI)J", ring_reserve_locked),
+		METHOD("ringFinish", "(JJII)I", ring_finish),
 	};
 	JNIEnv *env;
 	(void)reserved;

@@ -189,7 +189,7 @@ static __attribute__((noinline)) int make_room(pl_ring *r, uint64_t position, ui
 	return r->flags & PL_RING_OVERWRITE && end - p->oldest > r->bytes - 1 ? give_up_oldest(r, end) : 0;
 }
 
-static inline int reserve_locked(pl_ring *r, uint32_t bytes, void **out)
+static inline int64_t reserve_locked(pl_ring *r, uint32_t bytes)
 {
 	pl_ring_producer *p = r->producer;
 	uint64_t position = pl_load64_rlx(&p->position), pad = 0, step = step_of(bytes);
@@ -213,22 +213,21 @@ static inline int reserve_locked(pl_ring *r, uint32_t bytes, void **out)
 	pl_store_rlx(&record->length, PL_RING_BUSY | bytes);
 	pl_store_rlx(&record->owner, r->owner);
 	pl_store64_rel(&p->position, end); /* X3: release, the headers before the position that shows them; pairs with X4 */
-	*out = record + 1;
-	return 0;
+	return (int64_t)((position + pad) & limit) + PL_RING_RECORD_HEADER;
 }
 
 static bool bad(const pl_ring *r) { return !r || (uintptr_t)r % _Alignof(pl_ring) || !r->header; }
 
-int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
 {
-	if (bad(ring) || !record)
+	if (bad(ring))
 		return -EINVAL;
-	return bytes > ring->max_record ? -E2BIG : reserve_locked(ring, bytes, record);
+	return bytes > ring->max_record ? -E2BIG : reserve_locked(ring, bytes);
 }
 
-int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
+static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes)
 {
-	if (PL_UNLIKELY(bad(ring) || !record))
+	if (PL_UNLIKELY(bad(ring)))
 		return -EINVAL;
 	if (PL_UNLIKELY(bytes > ring->max_record))
 		return -E2BIG;
@@ -236,14 +235,27 @@ int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **recor
 	const frame here = {frames, ring->header};
 	frames = &here;
 	pl_compiler_fence(); /* X17: compiler fence: marked before the lock is tried; pairs with X18 */
-	int err = lock_ring(self, ring);
-	if (PL_LIKELY(!err)) {
-		err = reserve_locked(ring, bytes, record);
+	int64_t at = lock_ring(self, ring);
+	if (PL_LIKELY(!at)) {
+		at = reserve_locked(ring, bytes);
 		unlock_ring(self, ring);
 	}
 	pl_compiler_fence(); /* X18: compiler fence: unmarked after it was released; pairs with X17 */
 	frames = here.outer;
-	return err;
+	return at;
+}
+
+int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes) { return reserve(self, ring, bytes); }
+
+int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
+{
+	if (PL_UNLIKELY(!record))
+		return -EINVAL;
+	int64_t at = reserve(self, ring, bytes);
+	if (PL_UNLIKELY(at < 0))
+		return (int)at;
+	*record = ring->data + at;
+	return 0;
 }
 
 /* ---- committing ---- */
@@ -260,14 +272,12 @@ static inline bool someone_waits(const pl_ring *r)
 	return PL_UNLIKELY(pl_load_rlx(&r->header->line.head));
 }
 
-static int finish(pl_ring *r, void *data, uint32_t discard, uint32_t flags)
+/* @offset is the header's, in the data. */
+static int finish(pl_ring *r, uint64_t offset, uint32_t discard, uint32_t flags)
 {
-	if (PL_UNLIKELY(bad(r)))
-		return -EINVAL;
-	uint64_t offset = (uintptr_t)data - (uintptr_t)r->data - PL_RING_RECORD_HEADER;
 	if (PL_UNLIKELY(offset >= r->bytes || offset % 8 || flags & ~(uint32_t)(PL_RING_NO_WAKEUP | PL_RING_FORCE_WAKEUP)))
 		return -EINVAL;
-	pl_ring_record *record = (pl_ring_record *)data - 1;
+	pl_ring_record *record = record_at(r, offset);
 	uint32_t word = pl_load_rlx(&record->length);
 	if (PL_UNLIKELY(!(word & PL_RING_BUSY)))
 		return -EINVAL; /* twice, or never reserved */
@@ -282,7 +292,9 @@ static int finish(pl_ring *r, void *data, uint32_t discard, uint32_t flags)
 
 static int finish_and_wake(pl_thread *self, pl_ring *r, void *record, uint32_t discard, uint32_t flags)
 {
-	int wake = finish(r, record, discard, flags);
+	if (PL_UNLIKELY(bad(r)))
+		return -EINVAL;
+	int wake = finish(r, (uintptr_t)record - (uintptr_t)r->data - PL_RING_RECORD_HEADER, discard, flags);
 	if (PL_UNLIKELY(wake > 0)) {
 		pl_waitq_wake(slot_or_service(self, r), &r->header->line, PL_WAITQ_ALL);
 		return 0;
@@ -300,9 +312,11 @@ int pl_ring_discard(pl_thread *self, pl_ring *ring, void *record, uint32_t flags
 	return finish_and_wake(self, ring, record, PL_RING_DISCARD, flags);
 }
 
-int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+int pl_ring_finish(pl_ring *ring, int64_t offset, uint32_t discard, uint32_t flags)
 {
-	return finish(ring, record, discard ? PL_RING_DISCARD : 0, flags);
+	if (bad(ring))
+		return -EINVAL;
+	return finish(ring, (uint64_t)offset - PL_RING_RECORD_HEADER, discard ? PL_RING_DISCARD : 0, flags);
 }
 
 int pl_ring_output(pl_thread *self, pl_ring *ring, const void *data, uint32_t bytes, uint32_t flags)

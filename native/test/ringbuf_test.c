@@ -642,11 +642,17 @@ static void a_runtime_brings_its_own_lock_and_consumes_in_batches(void **state)
 	pl_ring *r = new_ring(4096, PL_RING_PADDED, PL_RING_LOCK_JAVA);
 	void *record;
 	assert_int_equal(pl_ring_reserve(self, r, 8, &record), -EINVAL);
+	assert_int_equal(pl_ring_reserve_at(self, r, 8), -EINVAL);
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(pl_ring_reserve_locked(r, 8, &record), 0);
-		assert_int_equal(pl_ring_finish(r, record, i == 3, 0), 0);
+		assert_int_equal(pl_ring_reserve_locked(r, 8), 16 * i + 8);
+		assert_int_equal(pl_ring_finish(r, 16 * i + 8, i == 3, 0), 0);
+		assert_int_equal(pl_ring_finish(r, 16 * i + 8, 0, 0), -EINVAL);
 	}
-	assert_int_equal(pl_ring_reserve_locked(r, 8, &record), 0);
+	assert_int_equal(pl_ring_finish(r, 0, 0, 0), -EINVAL);
+	assert_int_equal(pl_ring_finish(r, -EAGAIN, 0, 0), -EINVAL);
+	assert_int_equal(pl_ring_finish(r, 4096 + 8, 0, 0), -EINVAL);
+	assert_int_equal(pl_ring_reserve_locked(r, 5000), -E2BIG);
+	assert_int_equal(pl_ring_reserve_locked(r, 8), 168);
 	assert_int_equal(pl_ring_scan(r, 40), 48); /* whole records */
 	assert_int_equal(pl_ring_scan(r, 4096), 160);
 	assert_int_equal(pl_ring_advance(r, 160), 0);
@@ -659,6 +665,7 @@ static void a_runtime_brings_its_own_lock_and_consumes_in_batches(void **state)
 	assert_int_equal(pl_ring_commit(NULL, r, record, 0), 0);
 	assert_int_equal(pl_qspin_lock(self, (pl_qspinlock *)(void *)r->header->lock), 0);
 	assert_int_equal(pl_ring_reserve(NULL, r, 8, &record), -EBUSY);
+	assert_int_equal(pl_ring_reserve_at(NULL, r, 8), -EBUSY);
 	assert_int_equal(pl_qspin_unlock(self, (pl_qspinlock *)(void *)r->header->lock), 0);
 	assert_int_equal(pl_ring_close(r), 0);
 }

@@ -229,11 +229,20 @@ PL_API uint64_t pl_ring_query(const pl_ring *ring, uint32_t what);
 
 /* ---- For language run-times that bring a lock of their own, or consume in batches. ---- */
 
-/** pl_ring_reserve() for a caller that holds the ring's lock. Never waits. */
-PL_API int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record);
+/**
+ * As pl_ring_reserve(), but tells where the record's bytes go in ring->data.
+ * @return the offset, or what pl_ring_reserve() returns.
+ */
+PL_API int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes);
 
-/** Commits (@p discard: discards) but wakes nobody. Never waits. @return 0; 1 (call pl_ring_wake() next); -EINVAL. */
-PL_API int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags);
+/** The same for a caller that holds the ring's lock. Never waits. */
+PL_API int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes);
+
+/**
+ * Commits (@p discard: discards) the record at an offset of ring->data but wakes nobody. Never waits.
+ * @return 0; 1 (call pl_ring_wake() next); -EINVAL.
+ */
+PL_API int pl_ring_finish(pl_ring *ring, int64_t offset, uint32_t discard, uint32_t flags);
 
 /**
  * The position up to which records can be consumed from the consumer's position on, at most @p limit bytes further.

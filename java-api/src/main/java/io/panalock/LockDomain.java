@@ -339,6 +339,11 @@ public final class LockDomain implements AutoCloseable {
         return new LockDomain(memory, false);
     }
 
+    /** The domain of a ring file, which is mapped as long as the ring's memory is. */
+    static LockDomain ofRing(MemorySegment memory) {
+        return new LockDomain(memory, false);
+    }
+
     private static MemorySegment sized(MemorySegment at) {
         return MemorySegment.ofAddress(at.address())
                 .reinterpret(pl_domain.size(at.reinterpret(pl_domain.sizeof())));

@@ -264,6 +264,14 @@ public abstract sealed class QSpinLock implements Lock
             return p.make();
         }
 
+        /** As {@link #at}, in memory that stays mapped while the segment can be reached, as the lock object sees to. */
+        QSpinLock atUnclosable(MemorySegment segment, long offset) {
+            Plan p = plan(Layout.WORD);
+            p.word = checked(segment, offset, p.layout);
+            p.poolWord = true;
+            return p.make();
+        }
+
         private Plan plan(Layout defaultLayout) {
             Plan p = new Plan();
             p.domain = domain != null ? domain : LockDomain.defaultFor(backend);

@@ -46,7 +46,7 @@ class AllocationTest {
             }
         }
 
-        private static long allocated() {
+        static long allocated() {
             try {
                 return (long) ALLOCATED.invoke();
             } catch (Throwable e) {

@@ -3,6 +3,7 @@ package io.panalock.internal;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -29,6 +30,8 @@ public final class Critical {
     private static final MethodHandle WORD_RELEASE = handle("pl_qspin_release", ADDRESS);
     private static final MethodHandle BYTE_RELEASE = handle("pl_qspin_byte_release", ADDRESS);
     private static final MethodHandle WIDE_RELEASE = handle("pl_qspin_wide_release", ADDRESS);
+
+    private static final MethodHandle RING_FINISH = handle("pl_ring_finish", ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT);
 
     private static MethodHandle handle(String name, MemoryLayout... arguments) {
         return Linker.nativeLinker()
@@ -81,6 +84,14 @@ public final class Critical {
     public static int wideRelease(MemorySegment lock) {
         try {
             return (int) WIDE_RELEASE.invokeExact(lock);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int ringFinish(MemorySegment ring, long offset, int discard, int flags) {
+        try {
+            return (int) RING_FINISH.invokeExact(ring, offset, discard, flags);
         } catch (Throwable e) {
             throw rethrow(e);
         }

@@ -41,4 +41,10 @@ public final class Jni {
     public static native int osqWait(long self, long queue, int flags, long timeoutNanos);
 
     public static native int osqUnlock(long self, long queue);
+
+    public static native long ringReserve(long self, long ring, int bytes);
+
+    public static native long ringReserveLocked(long ring, int bytes);
+
+    public static native int ringFinish(long ring, long offset, int discard, int flags);
 }

@@ -44,11 +44,32 @@ public final class Layouts {
     public static final int Q_POISON = 0x200;
     public static final int Q_PARKED = 0x80000000;
 
+    public static final int RING_VERSION = 1;
+    public static final int RING_MAGIC_LO = 0x474e4952;
+    public static final int RING_MAGIC_HI = 0x4b4c4150;
+    public static final int RING_MIN_BYTES = 4096;
+    public static final int RING_MAX_BYTES = 0x40000000;
+    public static final int RING_RECORD_HEADER = 8;
+    public static final int RING_BUSY = 0x80000000;
+    public static final int RING_DISCARD = 0x40000000;
+    public static final int RING_OVERWRITE = 1;
+    public static final int RING_PADDED = 2;
+    public static final int RING_NO_WAKEUP = 1;
+    public static final int RING_FORCE_WAKEUP = 2;
+    public static final int RING_LOCK_QSPIN = 0;
+    public static final int RING_LOCK_MUTEX = 1;
+    public static final int RING_LOCK_JAVA = 2;
+    public static final int RING_REAP_NS = 20000000;
+    public static final int RING_REGION = 1;
+    public static final int RING_SLOTS = 256;
+    public static final int WAITQ_ALL = 0x7fffffff;
+
     /** Negative errno values that the native functions return (Linux, the same on x86-64 and arm64). */
     public static final int EPERM = 1;
 
     public static final int ENOENT = 2;
     public static final int EINTR = 4;
+    public static final int E2BIG = 7;
     public static final int EAGAIN = 11;
     public static final int ENOMEM = 12;
     public static final int EACCES = 13;

@@ -269,6 +269,16 @@ public final class PureDomain {
         regions = Arrays.stream(regions).filter(r -> r.base != regionBase).toArray(Region[]::new);
     }
 
+    /** The heavy half of an asymmetric fence towards all who share this domain. */
+    public void heavyFence() {
+        waker.heavyFence(shared);
+    }
+
+    /** True when {@link #heavyFence} does not stand in for the other side's fence. */
+    public boolean releaseNeedsFence() {
+        return fencedRelease;
+    }
+
     // ---- waking ----
 
     /** A node together with the state in which it was taken: what {@link #wake} needs, in one number; 0 is nobody. */

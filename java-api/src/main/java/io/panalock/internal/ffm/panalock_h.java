@@ -6690,12 +6690,73 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_ring_reserve_at {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reserve_at");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes)
+     * }
+     */
+    public static FunctionDescriptor pl_ring_reserve_at$descriptor() {
+        return pl_ring_reserve_at.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes)
+     * }
+     */
+    public static MethodHandle pl_ring_reserve_at$handle() {
+        return pl_ring_reserve_at.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes)
+     * }
+     */
+    public static MemorySegment pl_ring_reserve_at$address() {
+        return pl_ring_reserve_at.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes)
+     * }
+     */
+    public static long pl_ring_reserve_at(MemorySegment self, MemorySegment ring, int bytes) {
+        var mh$ = pl_ring_reserve_at.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_ring_reserve_at", self, ring, bytes);
+            }
+            return (long)mh$.invokeExact(self, ring, bytes);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_ring_reserve_locked {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_INT,
+            panalock_h.C_LONG,
             panalock_h.C_POINTER,
-            panalock_h.C_INT,
-            panalock_h.C_POINTER
+            panalock_h.C_INT
         );
 
         public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_ring_reserve_locked");
@@ -6706,7 +6767,7 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Function descriptor for:
      * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
      * }
      */
     public static FunctionDescriptor pl_ring_reserve_locked$descriptor() {
@@ -6716,7 +6777,7 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Downcall method handle for:
      * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
      * }
      */
     public static MethodHandle pl_ring_reserve_locked$handle() {
@@ -6726,7 +6787,7 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Address for:
      * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
      * }
      */
     public static MemorySegment pl_ring_reserve_locked$address() {
@@ -6735,16 +6796,16 @@ public class panalock_h extends panalock_h$shared {
 
     /**
      * {@snippet lang=c :
-     * int pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes, void **record)
+     * int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
      * }
      */
-    public static int pl_ring_reserve_locked(MemorySegment ring, int bytes, MemorySegment record_) {
+    public static long pl_ring_reserve_locked(MemorySegment ring, int bytes) {
         var mh$ = pl_ring_reserve_locked.HANDLE;
         try {
             if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_reserve_locked", ring, bytes, record_);
+                traceDowncall("pl_ring_reserve_locked", ring, bytes);
             }
-            return (int)mh$.invokeExact(ring, bytes, record_);
+            return (long)mh$.invokeExact(ring, bytes);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -6756,7 +6817,7 @@ public class panalock_h extends panalock_h$shared {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
             panalock_h.C_POINTER,
-            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
             panalock_h.C_INT,
             panalock_h.C_INT
         );
@@ -6769,7 +6830,7 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Function descriptor for:
      * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * int pl_ring_finish(pl_ring *ring, int64_t offset, uint32_t discard, uint32_t flags)
      * }
      */
     public static FunctionDescriptor pl_ring_finish$descriptor() {
@@ -6779,7 +6840,7 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Downcall method handle for:
      * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * int pl_ring_finish(pl_ring *ring, int64_t offset, uint32_t discard, uint32_t flags)
      * }
      */
     public static MethodHandle pl_ring_finish$handle() {
@@ -6789,7 +6850,7 @@ public class panalock_h extends panalock_h$shared {
     /**
      * Address for:
      * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * int pl_ring_finish(pl_ring *ring, int64_t offset, uint32_t discard, uint32_t flags)
      * }
      */
     public static MemorySegment pl_ring_finish$address() {
@@ -6798,16 +6859,16 @@ public class panalock_h extends panalock_h$shared {
 
     /**
      * {@snippet lang=c :
-     * int pl_ring_finish(pl_ring *ring, void *record, uint32_t discard, uint32_t flags)
+     * int pl_ring_finish(pl_ring *ring, int64_t offset, uint32_t discard, uint32_t flags)
      * }
      */
-    public static int pl_ring_finish(MemorySegment ring, MemorySegment record_, int discard, int flags) {
+    public static int pl_ring_finish(MemorySegment ring, long offset, int discard, int flags) {
         var mh$ = pl_ring_finish.HANDLE;
         try {
             if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_ring_finish", ring, record_, discard, flags);
+                traceDowncall("pl_ring_finish", ring, offset, discard, flags);
             }
-            return (int)mh$.invokeExact(ring, record_, discard, flags);
+            return (int)mh$.invokeExact(ring, offset, discard, flags);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
