@@ -36,7 +36,7 @@ compile "$work/fast.so" <<'C'
 #include <panalock.h>
 #define PATHS(prefix, type)                                                                                               \
 	int prefix##_fast_try(type *l);                                                                                   \
-	int prefix##_fast_try(type *l) { return prefix##_trylock_inline(l); }                                             \
+	int prefix##_fast_try(type *l) { return prefix##_trylock_inline(NULL, l); }                                       \
 	int prefix##_fast_lock(pl_thread *t, type *l);                                                                    \
 	int prefix##_fast_lock(pl_thread *t, type *l) { return prefix##_lock_inline(t, l); }                              \
 	int prefix##_fast_unlock(pl_thread *t, type *l);                                                                  \
@@ -46,9 +46,9 @@ PATHS(pl_qspin_byte, pl_qspinlock_byte)
 PATHS(pl_qspin_wide, pl_qspinlock_wide)
 C
 check "$work/fast.so" fast \
-	pl_qspin_fast_try=1 pl_qspin_fast_lock=1+pl_qspin_lock_slow pl_qspin_fast_unlock=1+pl_qspin_kick \
-	pl_qspin_byte_fast_try=1 pl_qspin_byte_fast_lock=1+pl_qspin_byte_lock_slow pl_qspin_byte_fast_unlock=1+pl_qspin_kick \
-	pl_qspin_wide_fast_try=1 pl_qspin_wide_fast_lock=1+pl_qspin_wide_lock_slow pl_qspin_wide_fast_unlock=0+pl_qspin_kick
+	pl_qspin_fast_try=1+pl_qspin_trylock_slow pl_qspin_fast_lock=1+pl_qspin_lock_slow pl_qspin_fast_unlock=1+pl_qspin_kick \
+	pl_qspin_byte_fast_try=1+pl_qspin_byte_trylock_slow pl_qspin_byte_fast_lock=1+pl_qspin_byte_lock_slow pl_qspin_byte_fast_unlock=1+pl_qspin_kick \
+	pl_qspin_wide_fast_try=1+pl_qspin_wide_trylock_slow pl_qspin_wide_fast_lock=1+pl_qspin_wide_lock_slow pl_qspin_wide_fast_unlock=0+pl_qspin_kick
 
 # atomic.h, every function of it.
 echo '#include <panalock/atomic.h>' | compile "$work/atomic.so" -fkeep-inline-functions
@@ -71,7 +71,7 @@ unsigned wait_for_plain_load(unsigned *p, unsigned value)
 }
 int other(pl_qspinlock *l);
 int slow_on_the_way(pl_qspinlock *l);
-int slow_on_the_way(pl_qspinlock *l) { return other(l) + pl_qspin_trylock_inline(l); }
+int slow_on_the_way(pl_qspinlock *l) { return other(l) + pl_qspin_take(l); }
 unsigned never_waits(unsigned *p);
 unsigned never_waits(unsigned *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 unsigned pl_load_acq_(unsigned *p) __asm__("pl_load_acq");

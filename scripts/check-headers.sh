@@ -24,4 +24,15 @@ if echo '#include <panalock.h>' | ${CC:-gcc} -std=gnu17 -U__BYTE_ORDER__ -D__BYT
 	-x c - 2>/dev/null; then
 	die "public headers: a big-endian machine is not refused"
 fi
+# A lock that may not have been taken must be looked at, in both kinds of calls.
+for define in -UPL_NO_INLINE -DPL_NO_INLINE; do
+	for call in 'lock(0, &l)' 'trylock(0, &l)' 'lock_wait(0, &l, 0, 0)'; do
+		for kind in '' _byte _wide; do
+			printf '#include <panalock.h>\nvoid f(void);\nvoid f(void) { static pl_qspinlock%s l; pl_qspin%s_%s; }\n' "$kind" "$kind" "$call" |
+				if ${CC:-gcc} -std=gnu17 -Wall -Werror "$define" -I. -c -o /dev/null -x c - 2>/dev/null; then
+					die "public headers: nothing warns of a result of pl_qspin${kind}_$call that nobody looks at"
+				fi
+		done
+	done
+done
 say "public headers: $count compile on their own"

@@ -49,30 +49,35 @@ typedef plb_bare plb_ck_fas, plb_ck_ticket, plb_ck_mcs, plb_node;
 #define PLB_ADAPTIVE_INIT PTHREAD_MUTEX_INITIALIZER
 #endif
 
-#define PLB_SPIN_LOCK(try, wait) ((void)((try) || (wait)))
+/* A program that does not get its lock must not go on. */
+#define PLB_TAKE(call)                                                                                              \
+	do {                                                                                                        \
+		if (call)                                                                                           \
+			__builtin_trap();                                                                           \
+	} while (0)
 
 #define PLB_OURS (PLB_CONTENDED_OK | PLB_PANALOCK)
 
 #define PLB_LOCKS(X)                                                                                                \
-	X(word, PLB_OURS, pl_qspinlock, PL_QSPINLOCK_INIT, pl_qspin_lock_inline(self, l),                           \
+	X(word, PLB_OURS, pl_qspinlock, PL_QSPINLOCK_INIT, PLB_TAKE(pl_qspin_lock_inline(self, l)),                           \
 	  pl_qspin_unlock_inline(self, l))                                                                          \
-	X(byte, PLB_OURS, pl_qspinlock_byte, PL_QSPINLOCK_BYTE_INIT, pl_qspin_byte_lock_inline(self, l),            \
+	X(byte, PLB_OURS, pl_qspinlock_byte, PL_QSPINLOCK_BYTE_INIT, PLB_TAKE(pl_qspin_byte_lock_inline(self, l)),            \
 	  pl_qspin_byte_unlock_inline(self, l))                                                                     \
-	X(wide, PLB_OURS, pl_qspinlock_wide, PL_QSPINLOCK_WIDE_INIT, pl_qspin_wide_lock_inline(self, l),            \
+	X(wide, PLB_OURS, pl_qspinlock_wide, PL_QSPINLOCK_WIDE_INIT, PLB_TAKE(pl_qspin_wide_lock_inline(self, l)),            \
 	  pl_qspin_wide_unlock_inline(self, l))                                                                     \
-	X(word_exported, PLB_OURS, pl_qspinlock, PL_QSPINLOCK_INIT, pl_qspin_lock(self, l), pl_qspin_unlock(self, l)) \
-	X(byte_exported, PLB_OURS, pl_qspinlock_byte, PL_QSPINLOCK_BYTE_INIT, pl_qspin_byte_lock(self, l),          \
+	X(word_exported, PLB_OURS, pl_qspinlock, PL_QSPINLOCK_INIT, PLB_TAKE(pl_qspin_lock(self, l)), pl_qspin_unlock(self, l)) \
+	X(byte_exported, PLB_OURS, pl_qspinlock_byte, PL_QSPINLOCK_BYTE_INIT, PLB_TAKE(pl_qspin_byte_lock(self, l)),          \
 	  pl_qspin_byte_unlock(self, l))                                                                            \
-	X(wide_exported, PLB_OURS, pl_qspinlock_wide, PL_QSPINLOCK_WIDE_INIT, pl_qspin_wide_lock(self, l),          \
+	X(wide_exported, PLB_OURS, pl_qspinlock_wide, PL_QSPINLOCK_WIDE_INIT, PLB_TAKE(pl_qspin_wide_lock(self, l)),          \
 	  pl_qspin_wide_unlock(self, l))                                                                            \
 	X(word_spin, PLB_OURS, pl_qspinlock, PL_QSPINLOCK_INIT,                                                     \
-	  PLB_SPIN_LOCK(pl_qspin_trylock_inline(l), pl_qspin_lock_wait(self, l, PL_WAIT_SPIN, PL_FOREVER)),         \
+	  PLB_TAKE(pl_qspin_lock_wait_inline(self, l, PL_WAIT_SPIN, PL_FOREVER)),         \
 	  pl_qspin_unlock_inline(self, l))                                                                          \
 	X(byte_spin, PLB_OURS, pl_qspinlock_byte, PL_QSPINLOCK_BYTE_INIT,                                           \
-	  PLB_SPIN_LOCK(pl_qspin_byte_trylock_inline(l), pl_qspin_byte_lock_wait(self, l, PL_WAIT_SPIN, PL_FOREVER)), \
+	  PLB_TAKE(pl_qspin_byte_lock_wait_inline(self, l, PL_WAIT_SPIN, PL_FOREVER)), \
 	  pl_qspin_byte_unlock_inline(self, l))                                                                     \
 	X(wide_spin, PLB_OURS, pl_qspinlock_wide, PL_QSPINLOCK_WIDE_INIT,                                           \
-	  PLB_SPIN_LOCK(pl_qspin_wide_trylock_inline(l), pl_qspin_wide_lock_wait(self, l, PL_WAIT_SPIN, PL_FOREVER)), \
+	  PLB_TAKE(pl_qspin_wide_lock_wait_inline(self, l, PL_WAIT_SPIN, PL_FOREVER)), \
 	  pl_qspin_wide_unlock_inline(self, l))                                                                     \
 	X(pthread_mutex, PLB_CONTENDED_OK, pthread_mutex_t, PTHREAD_MUTEX_INITIALIZER, pthread_mutex_lock(l),       \
 	  pthread_mutex_unlock(l))                                                                                  \

@@ -4,6 +4,7 @@
 #include "held.h"
 
 #include <errno.h>
+#include <panalock/qspinlock.h>
 
 static bool holds(pl_domain *domain, const pl_thread *slot, uint64_t key)
 {
@@ -29,12 +30,19 @@ pl_thread *pl_domain_holder(pl_domain *domain, const void *word)
 int pl_check_lock(pl_thread *self, const void *word)
 {
 	pl_domain *domain = pl_thread_domain(self);
-	if (holds(domain, self, pl_key(domain, word)))
+	/* A record of a lock that is free is one whose release was not recorded: by the inline forms. */
+	if (holds(domain, self, pl_key(domain, word)) && pl_load_rlx(word) & PL_Q_LOCKED)
 		return -EDEADLK;
 	return pl_held_elsewhere(domain, word) ? -EXDEV : 0;
 }
 
-void pl_check_locked(pl_thread *self, const void *word) { pl_held_push(self, pl_key(pl_thread_domain(self), word)); }
+void pl_check_locked(pl_thread *self, const void *word)
+{
+	uint64_t key = pl_key(pl_thread_domain(self), word);
+	for (int stale; (stale = pl_held_find(self, key)) >= 0;)
+		pl_held_pop(self, stale);
+	pl_held_push(self, key);
+}
 
 int pl_check_unlock(pl_thread *self, const void *word)
 {

@@ -637,6 +637,12 @@ INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, in
 	return result;
 }
 
+/* A try that did not find the lock free at once. */
+INLINE int try_slow(view v)
+{
+	return bits(v) & PL_Q_POISON ? -ESHUTDOWN : -EBUSY;
+}
+
 /* ---- exports: each function three times, once per layout ---- */
 
 INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns)
@@ -673,25 +679,36 @@ INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags,
 		return prefix##_lock_inline(self, lock);                                                                  \
 	}                                                                                                                 \
                                                                                                                           \
+	int prefix##_lock_wait_slow(pl_thread *self, type *lock, uint32_t flags, int64_t timeout_ns)                      \
+	{                                                                                                                 \
+		return lock_slow(self, lock, LAYOUT, flags, timeout_ns);                                                  \
+	}                                                                                                                 \
+                                                                                                                          \
 	int prefix##_lock_wait(pl_thread *self, type *lock, uint32_t flags, int64_t timeout_ns)                           \
 	{                                                                                                                 \
 		if (PL_UNLIKELY(prefix##_bad(lock)))                                                                      \
 			return -EINVAL;                                                                                   \
 		if (pl_checked(self))                                                                                     \
 			return lock_checked(self, lock, LAYOUT, flags, timeout_ns);                                       \
-		return prefix##_trylock_inline(lock) ? 0 : lock_slow(self, lock, LAYOUT, flags, timeout_ns);              \
+		return prefix##_lock_wait_inline(self, lock, flags, timeout_ns);                                          \
+	}                                                                                                                 \
+                                                                                                                          \
+	int prefix##_trylock_slow(pl_thread *self, type *lock)                                                            \
+	{                                                                                                                 \
+		(void)self;                                                                                               \
+		if (PL_UNLIKELY(prefix##_bad(lock)))                                                                      \
+			return -EINVAL;                                                                                   \
+		return try_slow(view_of(lock, LAYOUT));                                                                   \
 	}                                                                                                                 \
                                                                                                                           \
 	int prefix##_trylock(pl_thread *self, type *lock)                                                                 \
 	{                                                                                                                 \
 		if (PL_UNLIKELY(prefix##_bad(lock)))                                                                      \
 			return -EINVAL;                                                                                   \
-		if (prefix##_trylock_inline(lock)) {                                                                      \
-			if (pl_checked(self))                                                                             \
-				pl_check_locked(self, lock);                                                              \
-			return 0;                                                                                         \
-		}                                                                                                         \
-		return bits(view_of(lock, LAYOUT)) & PL_Q_POISON ? -ESHUTDOWN : -EBUSY;                                   \
+		int err = prefix##_trylock_inline(self, lock);                                                            \
+		if (!err && pl_checked(self))                                                                             \
+			pl_check_locked(self, lock);                                                                      \
+		return err;                                                                                               \
 	}                                                                                                                 \
                                                                                                                           \
 	int prefix##_unlock(pl_thread *self, type *lock)                                                                  \

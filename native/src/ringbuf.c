@@ -73,7 +73,7 @@ static int mutex_result(pthread_mutex_t *m, int err)
 static int try_lock(pl_ring *r)
 {
 	if (r->lock_kind == PL_RING_LOCK_QSPIN)
-		return pl_qspin_trylock_inline((pl_qspinlock *)(void *)r->header->lock) ? 0 : -EBUSY;
+		return pl_qspin_take((pl_qspinlock *)(void *)r->header->lock) ? 0 : -EBUSY;
 	pthread_mutex_t *m = (pthread_mutex_t *)(void *)r->header->lock;
 	return mutex_result(m, pthread_mutex_trylock(m));
 }
@@ -109,7 +109,7 @@ static int wait_for_lock(pl_thread *self, pl_ring *r)
 static inline int lock_ring(pl_thread *self, pl_ring *r)
 {
 	if (PL_LIKELY(r->lock_kind == PL_RING_LOCK_QSPIN)) {
-		if (PL_LIKELY(pl_qspin_trylock_inline((pl_qspinlock *)(void *)r->header->lock)))
+		if (PL_LIKELY(pl_qspin_take((pl_qspinlock *)(void *)r->header->lock)))
 			return 0;
 	} else if (r->lock_kind == PL_RING_LOCK_MUTEX) {
 		pthread_mutex_t *m = (pthread_mutex_t *)(void *)r->header->lock;

@@ -49,6 +49,51 @@ static void recursion_is_refused_by_every_call_that_would_wait_for_ever(void **s
 	assert_int_equal(pl_domain_close(d), 0);
 }
 
+/* Code without PL_NO_INLINE in a program with checks: nothing is recorded, in no call, and nothing is in the way later. */
+static void inline_forms_neither_record_nor_check(void **state)
+{
+	(void)state;
+	pl_domain *d = new_domain(PL_DOMAIN_CHECKS);
+	pl_thread *self = pl_self_in(d), *other = new_slot(d);
+	for (int layout = 0; layout < layouts; layout++) {
+		any_lock lock = {.words = {0, 0}};
+		for (int way = 0; way < 3; way++) {
+			assert_int_equal(way == 0   ? any_lock_inline(layout, self, &lock)
+					 : way == 1 ? any_trylock_inline(layout, self, &lock)
+						    : any_lock_wait_inline(layout, self, &lock, 0, PL_FOREVER),
+					 0);
+			assert_false(pl_held_any(self));
+			assert_null(pl_domain_holder(d, &lock));
+			assert_int_equal(any_trylock_inline(layout, self, &lock), -EBUSY);
+			assert_int_equal(any_lock_wait_inline(layout, self, &lock, PL_WAIT_SPIN, us), -ETIMEDOUT);
+			assert_int_equal(any_unlock_inline(layout, other, &lock), 0);
+			assert_int_equal(any_bits(layout, &lock), 0);
+		}
+	}
+	assert_int_equal(pl_domain_close(d), 0);
+}
+
+static void record_that_an_inline_unlock_left_behind_is_dropped(void **state)
+{
+	(void)state;
+	pl_domain *d = new_domain(PL_DOMAIN_CHECKS);
+	pl_thread *self = pl_self_in(d);
+	for (int layout = 0; layout < layouts; layout++)
+		for (int way = 0; way < 3; way++) {
+			any_lock lock = {.words = {0, 0}};
+			assert_int_equal(any_trylock(layout, self, &lock), 0);
+			assert_int_equal(any_unlock_inline(layout, self, &lock), 0);
+			assert_true(pl_held_any(self));
+			assert_int_equal(way == 0   ? any_lock_it(layout, self, &lock)
+					 : way == 1 ? any_trylock(layout, self, &lock)
+						    : any_lock_wait(layout, self, &lock, 0, PL_FOREVER),
+					 0);
+			assert_int_equal(any_unlock(layout, self, &lock), 0);
+			assert_false(pl_held_any(self));
+		}
+	assert_int_equal(pl_domain_close(d), 0);
+}
+
 static void foreign_unlock_is_refused_and_releases_nothing(void **state)
 {
 	(void)state;
@@ -297,6 +342,8 @@ int main(int argc, char **argv)
 		return code;
 	const struct CMUnitTest tests[] = {
 		TEST(recursion_is_refused_by_every_call_that_would_wait_for_ever),
+		TEST(inline_forms_neither_record_nor_check),
+		TEST(record_that_an_inline_unlock_left_behind_is_dropped),
 		TEST(foreign_unlock_is_refused_and_releases_nothing),
 		TEST(failed_acquisitions_record_nothing),
 		TEST(holder_is_named_and_nobody_else),

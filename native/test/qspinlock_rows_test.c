@@ -177,7 +177,7 @@ static void mix_sizes(int index, void *shared)
 		/* One bets on the byte's release being seen by the 32-bit compare-and-swap at once, one on the tail's swap. */
 		uint32_t flags = (i + (uint64_t)index) % 3 ? PL_WAIT_SPIN : 0;
 		if (index == 0)
-			while (any_trylock_inline(PL_LAYOUT_BYTE, &g->lock) == 0)
+			while (any_trylock_inline(PL_LAYOUT_BYTE, self, &g->lock) == -EBUSY)
 				sched_yield();
 		else
 			REQUIRE_EQUAL(any_lock_wait(PL_LAYOUT_BYTE, self, &g->lock, flags, PL_FOREVER), 0);

@@ -26,6 +26,9 @@
 /** Marks what the shared library exports. */
 #define PL_API __attribute__((visibility("default")))
 
+/** A result that must be looked at: without the lock there is no exclusion. */
+#define PL_MUST_CHECK __attribute__((warn_unused_result))
+
 #define PL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define PL_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

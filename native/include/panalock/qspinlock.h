@@ -20,8 +20,14 @@
  *    after PL_SLICE_NS it reserves the lock (pending bit), which no one may steal. Throughput over strict order:
  *    a running thread may take the lock many times in a row within a slice.
  *
- * The lock has no owner: any thread may unlock (debug checks: see PL_DOMAIN_CHECKS). It is not recursive.
+ * The lock has no owner: any thread may unlock. It is not recursive.
  * Signal handlers may use a lock that the thread they interrupted does not hold.
+ *
+ * Debug checks tell of recursion (-EDEADLK), of an unlock by a thread that does not hold the lock (-EPERM), and of a lock used
+ * with two domains (-EXDEV). They need two things: a domain made with PL_DOMAIN_CHECKS (the default domain is with
+ * PANALOCK_CHECKS=1 in the environment), and C code compiled with -DPL_NO_INLINE. That makes the names below the library's
+ * functions, which record each holder in such a domain; without it they are the inline forms of this header, which neither
+ * record nor check anything. Where code of both kinds shares a lock, what the inline forms take is not checked.
  *
  * Sources: Mellor-Crummey and Scott 1991 (MCS); the kernel's qspinlock and its paravirtual variant (A. 1-5 of the
  * public descriptions); Dice, "Malthusian Locks" 2017 (one competitor at a time); parking lots after WebKit's.
@@ -94,9 +100,9 @@ PL_API int pl_qspin_wide_init(pl_qspinlock_wide *lock);
  * @return 0; -EINVAL (null or misaligned lock, when it gets to wait); -ESHUTDOWN (poisoned);
  *         -ENOMEM (null @p self, and no memory for the default domain); debug checks: -EDEADLK (this thread holds it), -EXDEV (it is held with another domain).
  */
-PL_API int pl_qspin_lock(pl_thread *self, pl_qspinlock *lock);
-PL_API int pl_qspin_byte_lock(pl_thread *self, pl_qspinlock_byte *lock);
-PL_API int pl_qspin_wide_lock(pl_thread *self, pl_qspinlock_wide *lock);
+PL_API PL_MUST_CHECK int pl_qspin_lock(pl_thread *self, pl_qspinlock *lock);
+PL_API PL_MUST_CHECK int pl_qspin_byte_lock(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API PL_MUST_CHECK int pl_qspin_wide_lock(pl_thread *self, pl_qspinlock_wide *lock);
 
 /**
  * Acquires with a policy and a limit: @p flags are PL_WAIT_*, @p timeout_ns nanoseconds from now or PL_FOREVER. A timed
@@ -104,14 +110,14 @@ PL_API int pl_qspin_wide_lock(pl_thread *self, pl_qspinlock_wide *lock);
  * therefore overtaken by queued spinners. Acquire. May block.
  * @return as above; -ETIMEDOUT; -EINTR (only with PL_WAIT_INTERRUPTIBLE).
  */
-PL_API int pl_qspin_lock_wait(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns);
-PL_API int pl_qspin_byte_lock_wait(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns);
-PL_API int pl_qspin_wide_lock_wait(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns);
+PL_API PL_MUST_CHECK int pl_qspin_lock_wait(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns);
+PL_API PL_MUST_CHECK int pl_qspin_byte_lock_wait(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns);
+PL_API PL_MUST_CHECK int pl_qspin_wide_lock_wait(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns);
 
-/** Acquires if free and not reserved. Acquire. Call, never waits. @return 0; -EBUSY; -ESHUTDOWN; -EINVAL. */
-PL_API int pl_qspin_trylock(pl_thread *self, pl_qspinlock *lock);
-PL_API int pl_qspin_byte_trylock(pl_thread *self, pl_qspinlock_byte *lock);
-PL_API int pl_qspin_wide_trylock(pl_thread *self, pl_qspinlock_wide *lock);
+/** Acquires if free and not reserved. Acquire. Inline when free, never waits. @return 0; -EBUSY; -ESHUTDOWN; -EINVAL. */
+PL_API PL_MUST_CHECK int pl_qspin_trylock(pl_thread *self, pl_qspinlock *lock);
+PL_API PL_MUST_CHECK int pl_qspin_byte_trylock(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API PL_MUST_CHECK int pl_qspin_wide_trylock(pl_thread *self, pl_qspinlock_wide *lock);
 
 /**
  * Releases the lock; @p self is any slot of the lock's domain, null stands for the default domain's slot 0. Release. Inline, a system call when it wakes a sleeper,
@@ -134,9 +140,15 @@ PL_API int pl_qspin_byte_is_contended(const pl_qspinlock_byte *lock);
 PL_API int pl_qspin_wide_is_contended(const pl_qspinlock_wide *lock);
 
 /* What the inline forms call when the fast path does not apply. Not for direct use. */
-PL_API int pl_qspin_lock_slow(pl_thread *self, pl_qspinlock *lock);
-PL_API int pl_qspin_byte_lock_slow(pl_thread *self, pl_qspinlock_byte *lock);
-PL_API int pl_qspin_wide_lock_slow(pl_thread *self, pl_qspinlock_wide *lock);
+PL_API PL_MUST_CHECK int pl_qspin_lock_slow(pl_thread *self, pl_qspinlock *lock);
+PL_API PL_MUST_CHECK int pl_qspin_lock_wait_slow(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns);
+PL_API PL_MUST_CHECK int pl_qspin_trylock_slow(pl_thread *self, pl_qspinlock *lock);
+PL_API PL_MUST_CHECK int pl_qspin_byte_lock_slow(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API PL_MUST_CHECK int pl_qspin_byte_lock_wait_slow(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns);
+PL_API PL_MUST_CHECK int pl_qspin_byte_trylock_slow(pl_thread *self, pl_qspinlock_byte *lock);
+PL_API PL_MUST_CHECK int pl_qspin_wide_lock_slow(pl_thread *self, pl_qspinlock_wide *lock);
+PL_API PL_MUST_CHECK int pl_qspin_wide_lock_wait_slow(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns);
+PL_API PL_MUST_CHECK int pl_qspin_wide_trylock_slow(pl_thread *self, pl_qspinlock_wide *lock);
 
 /**
  * Wakes the waiter that is next, after a release that saw PL_Q_PARKED without PL_Q_STANDBY. @p lock is compared, and
@@ -157,43 +169,74 @@ static inline bool pl_q_must_kick(uint32_t bits)
 	return PL_UNLIKELY(bits & PL_Q_PARKED) && !(bits & PL_Q_STANDBY);
 }
 
-static inline int pl_qspin_trylock_inline(pl_qspinlock *lock)
+/* True when the lock was free and is the caller's now. */
+static inline bool pl_qspin_take(pl_qspinlock *lock)
 {
 	if (PL_LIKELY(pl_cas_acq(&lock->word, 0, PL_Q_LOCKED))) /* L1: acquire, pairs with U1 */
-		return 1;
+		return true;
 	uint32_t seen = pl_load_rlx(&lock->word);
 	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) &&
 	       pl_cas_acq(&lock->word, seen, seen | PL_Q_LOCKED); /* L1 */
 }
 
-static inline int pl_qspin_byte_trylock_inline(pl_qspinlock_byte *lock)
+static inline bool pl_qspin_byte_take(pl_qspinlock_byte *lock)
 {
 	if (PL_LIKELY(pl_cas_acq(&lock->word, 0, PL_Q_LOCKED))) /* L1: acquire, pairs with U2 */
-		return 1;
+		return true;
 	uint32_t seen = pl_load_rlx(&lock->word);
 	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) &&
 	       pl_cas_acq(&lock->word, seen, seen | PL_Q_LOCKED); /* L1 */
 }
 
-static inline int pl_qspin_wide_trylock_inline(pl_qspinlock_wide *lock)
+static inline bool pl_qspin_wide_take(pl_qspinlock_wide *lock)
 {
 	return PL_LIKELY(!(pl_load_rlx(&lock->queue) & (PL_Q_PENDING | PL_Q_POISON))) &&
 	       PL_LIKELY(pl_cas_acq(&lock->owner, 0, PL_Q_LOCKED)); /* L1: acquire, pairs with U3 */
 }
 
-static inline int pl_qspin_lock_inline(pl_thread *self, pl_qspinlock *lock)
+PL_MUST_CHECK static inline int pl_qspin_lock_inline(pl_thread *self, pl_qspinlock *lock)
 {
-	return PL_LIKELY(pl_qspin_trylock_inline(lock)) ? 0 : pl_qspin_lock_slow(self, lock);
+	return PL_LIKELY(pl_qspin_take(lock)) ? 0 : pl_qspin_lock_slow(self, lock);
 }
 
-static inline int pl_qspin_byte_lock_inline(pl_thread *self, pl_qspinlock_byte *lock)
+PL_MUST_CHECK static inline int pl_qspin_lock_wait_inline(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns)
 {
-	return PL_LIKELY(pl_qspin_byte_trylock_inline(lock)) ? 0 : pl_qspin_byte_lock_slow(self, lock);
+	return PL_LIKELY(pl_qspin_take(lock)) ? 0 : pl_qspin_lock_wait_slow(self, lock, flags, timeout_ns);
 }
 
-static inline int pl_qspin_wide_lock_inline(pl_thread *self, pl_qspinlock_wide *lock)
+PL_MUST_CHECK static inline int pl_qspin_trylock_inline(pl_thread *self, pl_qspinlock *lock)
 {
-	return PL_LIKELY(pl_qspin_wide_trylock_inline(lock)) ? 0 : pl_qspin_wide_lock_slow(self, lock);
+	return PL_LIKELY(pl_qspin_take(lock)) ? 0 : pl_qspin_trylock_slow(self, lock);
+}
+
+PL_MUST_CHECK static inline int pl_qspin_byte_lock_inline(pl_thread *self, pl_qspinlock_byte *lock)
+{
+	return PL_LIKELY(pl_qspin_byte_take(lock)) ? 0 : pl_qspin_byte_lock_slow(self, lock);
+}
+
+PL_MUST_CHECK static inline int pl_qspin_byte_lock_wait_inline(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns)
+{
+	return PL_LIKELY(pl_qspin_byte_take(lock)) ? 0 : pl_qspin_byte_lock_wait_slow(self, lock, flags, timeout_ns);
+}
+
+PL_MUST_CHECK static inline int pl_qspin_byte_trylock_inline(pl_thread *self, pl_qspinlock_byte *lock)
+{
+	return PL_LIKELY(pl_qspin_byte_take(lock)) ? 0 : pl_qspin_byte_trylock_slow(self, lock);
+}
+
+PL_MUST_CHECK static inline int pl_qspin_wide_lock_inline(pl_thread *self, pl_qspinlock_wide *lock)
+{
+	return PL_LIKELY(pl_qspin_wide_take(lock)) ? 0 : pl_qspin_wide_lock_slow(self, lock);
+}
+
+PL_MUST_CHECK static inline int pl_qspin_wide_lock_wait_inline(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns)
+{
+	return PL_LIKELY(pl_qspin_wide_take(lock)) ? 0 : pl_qspin_wide_lock_wait_slow(self, lock, flags, timeout_ns);
+}
+
+PL_MUST_CHECK static inline int pl_qspin_wide_trylock_inline(pl_thread *self, pl_qspinlock_wide *lock)
+{
+	return PL_LIKELY(pl_qspin_wide_take(lock)) ? 0 : pl_qspin_wide_trylock_slow(self, lock);
 }
 
 /* Releases without waking: true when the caller must call pl_qspin_kick() next. */
@@ -243,15 +286,20 @@ static inline int pl_qspin_wide_unlock_inline(pl_thread *self, pl_qspinlock_wide
 
 PL_EXTERN_C_END
 
-/* C callers get the inline forms under the plain names; define PL_NO_INLINE to call the library instead, and
- * PANALOCK_CHECKS to have it check every call against the owner table of a PL_DOMAIN_CHECKS domain. */
-#if !defined(PL_NO_INLINE) && !defined(PANALOCK_CHECKS)
-#define pl_qspin_lock        pl_qspin_lock_inline
-#define pl_qspin_byte_lock   pl_qspin_byte_lock_inline
-#define pl_qspin_wide_lock   pl_qspin_wide_lock_inline
-#define pl_qspin_unlock      pl_qspin_unlock_inline
-#define pl_qspin_byte_unlock pl_qspin_byte_unlock_inline
-#define pl_qspin_wide_unlock pl_qspin_wide_unlock_inline
+/* Every call that takes or releases is mapped, or none is: see "Debug checks" above. */
+#ifndef PL_NO_INLINE
+#define pl_qspin_lock           pl_qspin_lock_inline
+#define pl_qspin_byte_lock      pl_qspin_byte_lock_inline
+#define pl_qspin_wide_lock      pl_qspin_wide_lock_inline
+#define pl_qspin_lock_wait      pl_qspin_lock_wait_inline
+#define pl_qspin_byte_lock_wait pl_qspin_byte_lock_wait_inline
+#define pl_qspin_wide_lock_wait pl_qspin_wide_lock_wait_inline
+#define pl_qspin_trylock        pl_qspin_trylock_inline
+#define pl_qspin_byte_trylock   pl_qspin_byte_trylock_inline
+#define pl_qspin_wide_trylock   pl_qspin_wide_trylock_inline
+#define pl_qspin_unlock         pl_qspin_unlock_inline
+#define pl_qspin_byte_unlock    pl_qspin_byte_unlock_inline
+#define pl_qspin_wide_unlock    pl_qspin_wide_unlock_inline
 #endif
 
 #endif

@@ -11,12 +11,21 @@ int any_lock_inline(int layout, pl_thread *self, any_lock *lock)
 	}
 }
 
-int any_trylock_inline(int layout, any_lock *lock)
+int any_lock_wait_inline(int layout, pl_thread *self, any_lock *lock, uint32_t flags, int64_t timeout_ns)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_trylock_inline(WORD(lock));
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock_inline(BYTE(lock));
-	default: return pl_qspin_wide_trylock_inline(WIDE(lock));
+	case PL_LAYOUT_WORD: return pl_qspin_lock_wait(self, WORD(lock), flags, timeout_ns);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_lock_wait(self, BYTE(lock), flags, timeout_ns);
+	default: return pl_qspin_wide_lock_wait(self, WIDE(lock), flags, timeout_ns);
+	}
+}
+
+int any_trylock_inline(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_qspin_trylock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock(self, BYTE(lock));
+	default: return pl_qspin_wide_trylock(self, WIDE(lock));
 	}
 }
 

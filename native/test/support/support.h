@@ -123,7 +123,8 @@ int any_is_locked(int layout, const any_lock *lock);
 int any_is_contended(int layout, const any_lock *lock);
 /* The inline forms. */
 int any_lock_inline(int layout, pl_thread *self, any_lock *lock);
-int any_trylock_inline(int layout, any_lock *lock);
+int any_lock_wait_inline(int layout, pl_thread *self, any_lock *lock, uint32_t flags, int64_t timeout_ns);
+int any_trylock_inline(int layout, pl_thread *self, any_lock *lock);
 int any_release_inline(int layout, any_lock *lock);
 int any_unlock_inline(int layout, pl_thread *self, any_lock *lock);
 

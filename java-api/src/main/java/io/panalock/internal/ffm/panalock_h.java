@@ -4797,6 +4797,130 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_qspin_lock_wait_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_lock_wait_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_lock_wait_slow(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_lock_wait_slow$descriptor() {
+        return pl_qspin_lock_wait_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_lock_wait_slow(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MethodHandle pl_qspin_lock_wait_slow$handle() {
+        return pl_qspin_lock_wait_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_lock_wait_slow(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MemorySegment pl_qspin_lock_wait_slow$address() {
+        return pl_qspin_lock_wait_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_lock_wait_slow(pl_thread *self, pl_qspinlock *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static int pl_qspin_lock_wait_slow(MemorySegment self, MemorySegment lock, int flags, long timeout_ns) {
+        var mh$ = pl_qspin_lock_wait_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_lock_wait_slow", self, lock, flags, timeout_ns);
+            }
+            return (int)mh$.invokeExact(self, lock, flags, timeout_ns);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_qspin_trylock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_trylock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_trylock_slow(pl_thread *self, pl_qspinlock *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_trylock_slow$descriptor() {
+        return pl_qspin_trylock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_trylock_slow(pl_thread *self, pl_qspinlock *lock)
+     * }
+     */
+    public static MethodHandle pl_qspin_trylock_slow$handle() {
+        return pl_qspin_trylock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_trylock_slow(pl_thread *self, pl_qspinlock *lock)
+     * }
+     */
+    public static MemorySegment pl_qspin_trylock_slow$address() {
+        return pl_qspin_trylock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_trylock_slow(pl_thread *self, pl_qspinlock *lock)
+     * }
+     */
+    public static int pl_qspin_trylock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_qspin_trylock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_trylock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_qspin_byte_lock_slow {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -4858,6 +4982,130 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_qspin_byte_lock_wait_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_byte_lock_wait_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_lock_wait_slow(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_byte_lock_wait_slow$descriptor() {
+        return pl_qspin_byte_lock_wait_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_lock_wait_slow(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MethodHandle pl_qspin_byte_lock_wait_slow$handle() {
+        return pl_qspin_byte_lock_wait_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_lock_wait_slow(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MemorySegment pl_qspin_byte_lock_wait_slow$address() {
+        return pl_qspin_byte_lock_wait_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_byte_lock_wait_slow(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static int pl_qspin_byte_lock_wait_slow(MemorySegment self, MemorySegment lock, int flags, long timeout_ns) {
+        var mh$ = pl_qspin_byte_lock_wait_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_byte_lock_wait_slow", self, lock, flags, timeout_ns);
+            }
+            return (int)mh$.invokeExact(self, lock, flags, timeout_ns);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_qspin_byte_trylock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_byte_trylock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_trylock_slow(pl_thread *self, pl_qspinlock_byte *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_byte_trylock_slow$descriptor() {
+        return pl_qspin_byte_trylock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_trylock_slow(pl_thread *self, pl_qspinlock_byte *lock)
+     * }
+     */
+    public static MethodHandle pl_qspin_byte_trylock_slow$handle() {
+        return pl_qspin_byte_trylock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_byte_trylock_slow(pl_thread *self, pl_qspinlock_byte *lock)
+     * }
+     */
+    public static MemorySegment pl_qspin_byte_trylock_slow$address() {
+        return pl_qspin_byte_trylock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_byte_trylock_slow(pl_thread *self, pl_qspinlock_byte *lock)
+     * }
+     */
+    public static int pl_qspin_byte_trylock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_qspin_byte_trylock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_byte_trylock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_qspin_wide_lock_slow {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -4910,6 +5158,130 @@ public class panalock_h extends panalock_h$shared {
         try {
             if (TRACE_DOWNCALLS) {
                 traceDowncall("pl_qspin_wide_lock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_qspin_wide_lock_wait_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_wide_lock_wait_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_lock_wait_slow(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_wide_lock_wait_slow$descriptor() {
+        return pl_qspin_wide_lock_wait_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_lock_wait_slow(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MethodHandle pl_qspin_wide_lock_wait_slow$handle() {
+        return pl_qspin_wide_lock_wait_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_lock_wait_slow(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static MemorySegment pl_qspin_wide_lock_wait_slow$address() {
+        return pl_qspin_wide_lock_wait_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_wide_lock_wait_slow(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns)
+     * }
+     */
+    public static int pl_qspin_wide_lock_wait_slow(MemorySegment self, MemorySegment lock, int flags, long timeout_ns) {
+        var mh$ = pl_qspin_wide_lock_wait_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_wide_lock_wait_slow", self, lock, flags, timeout_ns);
+            }
+            return (int)mh$.invokeExact(self, lock, flags, timeout_ns);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_qspin_wide_trylock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_qspin_wide_trylock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_trylock_slow(pl_thread *self, pl_qspinlock_wide *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_qspin_wide_trylock_slow$descriptor() {
+        return pl_qspin_wide_trylock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_trylock_slow(pl_thread *self, pl_qspinlock_wide *lock)
+     * }
+     */
+    public static MethodHandle pl_qspin_wide_trylock_slow$handle() {
+        return pl_qspin_wide_trylock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_qspin_wide_trylock_slow(pl_thread *self, pl_qspinlock_wide *lock)
+     * }
+     */
+    public static MemorySegment pl_qspin_wide_trylock_slow$address() {
+        return pl_qspin_wide_trylock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_qspin_wide_trylock_slow(pl_thread *self, pl_qspinlock_wide *lock)
+     * }
+     */
+    public static int pl_qspin_wide_trylock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_qspin_wide_trylock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_qspin_wide_trylock_slow", self, lock);
             }
             return (int)mh$.invokeExact(self, lock);
         } catch (Error | RuntimeException ex) {
