@@ -6,7 +6,8 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-prefix=${1:-/usr/local}
+# A relative one would make a panalock.pc that is right in one directory only.
+prefix=$(realpath -ms -- "${1:-/usr/local}")
 to=${DESTDIR:-}$prefix
 version=$(sed -n 's/^#define PL_VERSION_STRING "\(.*\)"/\1/p' "$ROOT/native/include/panalock/version.h")
 [ -n "$version" ] || die "no PL_VERSION_STRING in native/include/panalock/version.h"
@@ -18,7 +19,7 @@ make --no-print-directory -j"$(nproc)" -C "$ROOT/native" lib
 library=$ROOT/native/target/variants/release/libpanalock.so
 
 install -d "$to/lib/pkgconfig" "$to/include/panalock"
-install -m 755 "$library" "$to/lib/libpanalock.so.$version"
+install -s -m 755 "$library" "$to/lib/libpanalock.so.$version"
 ln -sf "libpanalock.so.$version" "$to/lib/libpanalock.so.0"
 ln -sf libpanalock.so.0 "$to/lib/libpanalock.so"
 install -m 644 "$ROOT/native/include/panalock.h" "$to/include/"

@@ -39,11 +39,12 @@ use_jdk() {
 	export JAVA_HOME PATH="$JAVA_HOME/bin:$PATH"
 }
 
-# maven ARGS...: Maven in the repository's root, quiet about downloads and about its own use of sun.misc.Unsafe.
+# maven ARGS...: Maven in the repository's root, quiet about downloads and about its own use of sun.misc.Unsafe, and
+# without the escape sequences that it ends its output with even where colours are off.
 maven() {
 	local MAVEN_OPTS="${MAVEN_OPTS:-} --sun-misc-unsafe-memory-access=allow --enable-native-access=ALL-UNNAMED"
 	export MAVEN_OPTS
-	(cd "$ROOT" && mvn --batch-mode --no-transfer-progress -Dstyle.color=never "$@")
+	(cd "$ROOT" && mvn --batch-mode --no-transfer-progress -Dstyle.color=never "$@" 2>&1 | sed -u $'s/\e\\[[0-9;]*m//g')
 }
 
 # fresh_native_objects: native-maven-plugin rebuilds for changed sources, not for changed flags; throw stale objects away.

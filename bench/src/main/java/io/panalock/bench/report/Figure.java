@@ -67,15 +67,8 @@ record Figure(
     record Ratio(double value, double spread, String to, Optional<Boolean> differs) {
         /** The second figure as the unit of the first. */
         static Ratio of(Metric value, OptionalDouble noise, Metric to, OptionalDouble toNoise, String toName) {
-            double ratio = value.value() / to.value();
-            Optional<Boolean> differs = noise.isPresent() && toNoise.isPresent()
-                    ? Optional.of(Math.abs(ratio - 1) > noise.getAsDouble() * Math.abs(ratio) + toNoise.getAsDouble())
-                    : Optional.empty();
-            return new Ratio(ratio, Math.abs(ratio) * Math.hypot(relativeSpread(value), relativeSpread(to)), toName, differs);
-        }
-
-        static double relativeSpread(Metric metric) {
-            return metric.hasSpread() && metric.value() != 0 ? metric.spread() / Math.abs(metric.value()) : 0;
+            io.panalock.bench.result.Ratio of = io.panalock.bench.result.Ratio.of(value, noise, to, toNoise);
+            return new Ratio(of.value(), of.spread(), toName, of.differs());
         }
     }
 

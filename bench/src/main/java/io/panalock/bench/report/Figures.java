@@ -193,7 +193,7 @@ final class Figures {
         double ratio = quantity.kind() == Quantity.Kind.TIME
                 ? value.value() * quantity.factor() / ns
                 : value.value() * quantity.factor() * ns / 1e9;
-        double spread = ratio * Math.hypot(Ratio.relativeSpread(value), Ratio.relativeSpread(unitOfTime));
+        double spread = ratio * Math.hypot(value.relativeSpread(), unitOfTime.relativeSpread());
         return Optional.of(new Ratio(ratio, spread, "", Optional.empty()));
     }
 

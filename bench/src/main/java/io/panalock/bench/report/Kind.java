@@ -6,6 +6,7 @@ import io.panalock.bench.report.Subject.Floor;
 import io.panalock.bench.result.Result;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -108,6 +109,89 @@ record Kind(
             Floor.ATOMIC,
             Set.of());
 
+    private static final Kind RINGBUF = curve(
+            "ringbuf",
+            "Ring buffer, several producers",
+            "Producers share one ring buffer and take its lock for each record; one consumer reads.",
+            "producers",
+            "lock");
+
+    private static final Kind LOCKTEST = curve(
+            "locktest",
+            "Mutex under load",
+            "All threads take one mutex and work inside it; how waiters wait decides.",
+            "threads",
+            "lock", "variant");
+
+    private static final Kind REFSCALE = curve(
+            "refscale",
+            "What a reader pays",
+            "Readers enter and leave a protected section, without a writer.",
+            "readers",
+            "mode");
+
+    private static final Kind RCUSCALE = bars(
+            "rcuscale",
+            "Grace periods",
+            "How long a writer waits until no reader can still see what it took away.",
+            "mode");
+
+    private static final Kind UNREGISTER = bars(
+            "lockdep-unregister",
+            "Removing keys",
+            "A thousand keys are taken out of a table, one by one, each waiting for its readers.",
+            "mode");
+
+    private static final Kind TOKENS = bars(
+            "tokens",
+            "One token among many processes",
+            "Processes pass one token round; each pass wakes the next holder.",
+            "via");
+
+    /** Lines over a numeric parameter: a line for each thing that the keys name, panels for all other parameters. */
+    private static Kind curve(String experiment, String title, String lead, String x, String... keys) {
+        return new Kind(experiment, title, lead, r -> List.of(others(r, x, keys)), x, r -> "", r -> who(r, keys), r -> null, "",
+                r -> "", Floor.CACHE_LINE, Set.of("drops", "thread_min", "thread_mean", "thread_max", "per_cpu"));
+    }
+
+    /** Bars: one for each thing that the keys name, panels for all other parameters. */
+    private static Kind bars(String experiment, String title, String lead, String... keys) {
+        return new Kind(experiment, title, lead, r -> List.of(others(r, "", keys)), null, r -> who(r, keys), r -> "", r -> null,
+                "", r -> "", Floor.CACHE_LINE, Set.of());
+    }
+
+    /** How a thing was called from, as far as the result says so. */
+    private static final Set<String> WAYS = Set.of("side", "backend", "layout", "policy", "place");
+
+    private static String who(Result result, String... keys) {
+        Map<String, Object> params = result.params();
+        List<String> words = new ArrayList<>();
+        if (params.containsKey("side")) {
+            words.add("c".equals(params.get("side")) ? "C" : "Java");
+        }
+        for (String key : keys) {
+            if (params.containsKey(key)) {
+                words.add(Names.value(params.get(key)));
+            }
+        }
+        for (String key : List.of("backend", "layout", "policy", "place")) {
+            if (params.containsKey(key) && !Set.of("spin_then_park", "pool").contains(params.get(key))) {
+                words.add(Names.value(params.get(key)));
+            }
+        }
+        return words.isEmpty() ? "measured" : String.join(" ", words);
+    }
+
+    private static String others(Result result, String x, String... keys) {
+        Set<String> known = new HashSet<>(WAYS);
+        known.addAll(List.of(x, "peer"));
+        known.addAll(List.of(keys));
+        return result.params().entrySet().stream()
+                .filter(e -> !known.contains(e.getKey()))
+                .map(e -> e.getValue() instanceof Number n ? n + " " + Names.key(e.getKey()) : Names.value(e.getValue()))
+                .collect(Collectors.joining(", "));
+    }
+
     /** The way to show the experiment; an unknown one is shown by the shape of its parameters. */
     static Kind of(String experiment, List<Result> results) {
         return switch (experiment) {
@@ -115,6 +199,12 @@ record Kind(
             case "pair" -> PAIR;
             case "contended" -> CONTENDED;
             case "floor" -> FLOOR;
+            case "ringbuf" -> RINGBUF;
+            case "locktest" -> LOCKTEST;
+            case "refscale" -> REFSCALE;
+            case "rcuscale" -> RCUSCALE;
+            case "lockdep-unregister" -> UNREGISTER;
+            case "tokens" -> TOKENS;
             default -> byShape(experiment, results);
         };
     }

@@ -3,41 +3,20 @@ package io.panalock.bench.report;
 
 import static io.panalock.bench.report.Html.el;
 
-import io.panalock.bench.compare.Quantity;
-import io.panalock.bench.machine.Machine;
 import io.panalock.bench.report.Figure.Form;
 import io.panalock.bench.report.Figure.Panel;
-import io.panalock.bench.report.Figure.Point;
-import io.panalock.bench.report.Figure.Ratio;
-import io.panalock.bench.result.Metric;
-import io.panalock.bench.result.Result;
 import io.panalock.bench.result.Results;
-import io.panalock.bench.result.Stats;
-import io.panalock.bench.text.Cell;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import tools.jackson.jr.ob.JSON;
 
 /** The page: page.html filled with headings, tables and sentences, and the data from which page.js draws the charts. */
 public final class Page {
-    private static final String ECHARTS = "/META-INF/resources/webjars/echarts/";
-    private static final Pattern PLACEHOLDER = Pattern.compile("\\{\\{([a-z]+)}}");
-    private static final double NOISY = 0.10;
-    private static final int MAX_FACTS = 12;
 
     /** Charts with more lines take the whole width. */
     private static final int FEW_SERIES = 8;
@@ -50,7 +29,7 @@ public final class Page {
     private final List<Subject> machines;
     private final List<Subject> publications;
     private final String programVersion;
-    private final List<Map<String, Object>> data = new ArrayList<>();
+    private final Drawing drawing;
     private final Map<String, List<String>> glance = new LinkedHashMap<>();
 
     /** @param inputs results by the name of their file, in the order to show */
@@ -59,6 +38,7 @@ public final class Page {
             throw new IllegalArgumentException("a report needs results");
         }
         this.machines = named(inputs);
+        this.drawing = new Drawing(machines.size() > 1);
         this.programVersion = programVersion;
         Set<String> experiments = new LinkedHashSet<>();
         inputs.values().forEach(r -> r.all().forEach(result -> experiments.add(result.experiment())));
@@ -83,75 +63,21 @@ public final class Page {
                 .map(Optional::get)
                 .toList();
         StringBuilder body = new StringBuilder();
-        body.append(header()).append(atAGlance()).append(scales());
+        body.append(Machines.header(machines)).append(atAGlance()).append(scales());
         sections.forEach(body::append);
-        claims().ifPresent(body::append);
-        body.append(machineDetails()).append(footer());
-        return fill(resource("page.html"), Map.of(
+        ClaimsTable.of(machines).ifPresent(body::append);
+        body.append(Machines.details(machines)).append(footer());
+        return Template.fill(Template.resource("page.html"), Map.of(
                 "title", Html.escape(title()),
-                "style", resource("page.css"),
+                "style", Template.resource("page.css"),
                 "body", body.toString(),
-                "data", json(Map.of("figures", data)),
-                "echarts", echarts(),
-                "script", resource("page.js")));
+                "data", Template.json(Map.of("figures", drawing.data())),
+                "echarts", Template.echarts(),
+                "script", Template.resource("page.js")));
     }
 
     private String title() {
         return "Panalock on " + machines.stream().map(s -> Subject.cpu(s.results())).distinct().collect(Collectors.joining(", "));
-    }
-
-    // ---- head of the page
-
-    private Html header() {
-        Html cards = el("div").cls("machines");
-        for (Subject machine : machines) {
-            Map<String, Object> m = machine.results().machine();
-            Map<String, Object> run = machine.results().run();
-            Html name = el("h2", machine.name());
-            if (machine.emulated()) {
-                name.text(" ").add(el("span", "emulated").cls("badge"));
-            }
-            Html card = el("div").cls("machine").add(name);
-            card.add(el("p", join(" \u00b7 ", m.get("arch"), m.get("cpus") == null ? null : m.get("cpus") + " CPUs",
-                    prefixed("Linux ", m.get("kernel")), prefixed("JDK ", m.get("jdk")))));
-            card.add(el("p", join(" \u00b7 ", date(run.get("started")), prefixed("panalock ", m.get("library_version")),
-                    run.get("command") == null ? null : run.get("command") + (Boolean.TRUE.equals(run.get("quick")) ? " --quick" : ""))));
-            warnings(machine).forEach(w -> card.add(el("p", w).cls("warning")));
-            cards.add(card);
-        }
-        return el("header").add(el("h1", "Panalock benchmark report"), cards);
-    }
-
-    private static List<String> warnings(Subject machine) {
-        List<String> warnings = new ArrayList<>();
-        Map<String, Object> m = machine.results().machine();
-        if (machine.emulated()) {
-            warnings.add("Emulated: times and rates measured here mean nothing and are not shown.");
-        }
-        if (Boolean.FALSE.equals(machine.results().run().get("complete"))) {
-            warnings.add("The run was stopped before it was complete.");
-        }
-        if (Machine.busy(m)) {
-            warnings.add("Other programs were running: the load was " + m.get("load") + " on " + m.get("cpus") + " CPUs.");
-        }
-        if (m.get("cpu_quota") != null) {
-            warnings.add("The CPU time was limited by a quota: " + m.get("cpu_quota") + ".");
-        }
-        double noise = typicalNoise(machine.results());
-        if (noise > NOISY && !machine.emulated()) {
-            warnings.add(String.format(Locale.ROOT,
-                    "Noisy: half of the figures vary by more than %.0f %% between repeats.", 100 * noise));
-        }
-        return warnings;
-    }
-
-    private static double typicalNoise(Results results) {
-        double[] relative = results.all().stream()
-                .flatMap(r -> r.metrics().values().stream())
-                .filter(m -> m.hasSpread() && m.value() > 0 && Quantity.of(m.unit()).kind().dependsOnSpeed())
-                .mapToDouble(m -> m.spread() / m.value())
-                .toArray();
-        return relative.length == 0 ? 0 : Stats.median(relative);
     }
 
     private Html atAGlance() {
@@ -240,8 +166,8 @@ public final class Page {
         Html halves = null;
         for (Figure figure : all) {
             boolean talks = !experiment.equals("floor");
-            Html html = figure(figure, kind, talks);
-            if (figure.form() == Form.TABLE || allZero(figure)) {
+            Html html = drawing.figure(figure, kind, talks);
+            if (figure.form() == Form.TABLE || Drawing.allZero(figure)) {
                 more.add(html);
                 anyMore = true;
             } else if (figure.panels().size() == 1 && figure.form() != Form.BARS && all.size() > 1
@@ -265,13 +191,6 @@ public final class Page {
 
     private interface Predicate {
         boolean test(Subject subject);
-    }
-
-    private static boolean allZero(Figure figure) {
-        return figure.panels().stream()
-                .flatMap(p -> p.points().values().stream())
-                .flatMap(m -> m.values().stream())
-                .allMatch(p -> p.value().value() == 0);
     }
 
     /** What goes to the top of the page. */
@@ -299,272 +218,9 @@ public final class Page {
         }
     }
 
-    private Html figure(Figure figure, Kind kind, boolean talks) {
-        boolean drawn = figure.form() != Form.TABLE && !allZero(figure);
-        Tables tables = new Tables(figure, machines.size() > 1);
-        int better = figure.quantity().kind().better();
-        Html html = el("figure").attr("id", figure.id());
-        Html caption = el("figcaption").add(el("h3", figure.title()));
-        caption.add(el("p").cls("unit")
-                .add(el("span", Names.unit(figure.metric(), figure.unit())).cls("as-absolute"))
-                .add(relation(figure, Point::peer, "peer", "\u00d7 " + figure.peerName()))
-                .add(relation(figure, Point::jni, "jni", figure.quantity().kind() == Quantity.Kind.RATE
-                        ? "during one JNI call" : "\u00d7 an empty JNI call"))
-                .add(relation(figure, Point::floor, "floor", figure.quantity().kind() == Quantity.Kind.RATE
-                        ? "during " + figure.floor().words() : "\u00d7 " + figure.floor().words()))
-                .text(better == 0 ? "" : better > 0 ? " \u00b7 more is better" : " \u00b7 less is better"));
-        html.add(caption);
-        List<Style> styles = Style.of(figure.series());
-        if (drawn) {
-            if (figure.series().size() > 1) {
-                html.add(legend(figure, styles));
-            }
-            Html panels = el("div").cls("panels" + (figure.panels().size() == 1 ? " one" : ""));
-            for (int p = 0; p < figure.panels().size(); p++) {
-                Panel panel = figure.panels().get(p);
-                Html box = el("div").cls("panel");
-                String name = tables.name(panel);
-                tables.heading("h4", panel).ifPresent(box::add);
-                String label = figure.title() + (name.isEmpty() ? "" : ", " + name) + ": chart. The table below has its figures.";
-                box.add(el("div").cls("chart").attr("id", figure.id() + "-" + p).attr("role", "img").attr("aria-label", label));
-                panels.add(box);
-            }
-            html.add(panels);
-            data.add(data(figure, styles));
-        }
-        if (talks) {
-            words(figure, kind, tables).ifPresent(html::add);
-        }
-        return html.add(el("details").cls("table").add(el("summary", "Table: " + figure.title()), tables.table()));
-    }
-
-    private static Html relation(Figure figure, Function<Point, Optional<Ratio>> relation, String scale, String words) {
-        return el("span", figure.has(relation) ? words : Names.unit(figure.metric(), figure.unit()) + (figure.quantity().kind().dependsOnSpeed() ? ", as measured" : "")).cls("as-" + scale);
-    }
-
-    private static Html legend(Figure figure, List<Style> styles) {
-        Html legend = el("div").cls("legend").attr("role", "group").attr("aria-label", "Series; press to hide or show");
-        for (int s = 0; s < figure.series().size(); s++) {
-            Style style = styles.get(s);
-            legend.add(el("button")
-                    .attr("type", "button")
-                    .attr("aria-pressed", "true")
-                    .attr("data-series", s)
-                    .add(el("span").cls("swatch hue" + style.hue() + " " + style.symbol() + (style.dashed() ? " dashed" : "")))
-                    .text(figure.series().get(s).isEmpty() ? "others" : figure.series().get(s)));
-        }
-        return legend;
-    }
-
-    private static Optional<Html> words(Figure figure, Kind kind, Tables tables) {
-        Findings findings = new Findings(figure, kind.seriesCompete());
-        Html all = el("div");
-        boolean some = false;
-        for (Panel panel : figure.panels()) {
-            List<String> sentences = findings.sentences(panel);
-            if (!sentences.isEmpty()) {
-                some = true;
-                Html list = el("ul");
-                sentences.forEach(s -> list.add(el("li", s)));
-                Html about = el("div");
-                tables.heading("h5", panel).ifPresent(about::add);
-                all.add(about.add(list));
-            }
-        }
-        return some
-                ? Optional.of(el("div").cls("words").add(el("h4", "What differs by more than the noise"), all))
-                : Optional.empty();
-    }
-
-    // ---- claims
-
-    private Optional<Html> claims() {
-        Html body = el("div");
-        boolean some = false;
-        for (Subject machine : machines) {
-            List<Result> claims = machine.results().all().stream()
-                    .filter(r -> r.experiment().equals("claim"))
-                    .toList();
-            if (claims.isEmpty()) {
-                continue;
-            }
-            some = true;
-            Html head = el("tr");
-            List.of("claim", "found", "bound", "verdict").forEach(h -> head.add(el("th", h).attr("scope", "col")));
-            Html rows = el("tbody");
-            for (Result claim : claims) {
-                Metric figure = claim.metrics().get("figure");
-                boolean hidden = machine.emulated() && figure != null && Quantity.of(figure.unit()).kind() != Quantity.Kind.BYTES;
-                String verdict = hidden ? "not judged on an emulated machine" : String.valueOf(claim.params().get("verdict"));
-                rows.add(el("tr").add(
-                        el("th", String.valueOf(claim.params().get("sentence"))).attr("scope", "row"),
-                        el("td", figure == null || hidden ? "" : (Cell.format(figure) + " " + (figure.unit().equals("1") ? "" : figure.unit())).strip()),
-                        el("td", String.valueOf(claim.params().get("bound"))),
-                        el("td", verdict).cls(verdict.equals("falls short") ? "short" : "")));
-            }
-            body.add(el("div").cls("scroll").attr("role", "region").attr("tabindex", "0")
-                    .attr("aria-label", "Table: claims, " + machine.name())
-                    .add(el("table").cls("claims").add(
-                            el("caption", "Claims checked on " + machine.name()), el("thead").add(head), rows)));
-        }
-        return some
-                ? Optional.of(el("section").attr("aria-labelledby", "claims")
-                        .add(el("h2", "Claims").attr("id", "claims"), body))
-                : Optional.empty();
-    }
-
-    // ---- foot of the page
-
-    private Html machineDetails() {
-        Set<String> keys = new LinkedHashSet<>();
-        machines.forEach(s -> keys.addAll(s.results().machine().keySet()));
-        Html head = el("tr").add(el("th", "").attr("scope", "col"));
-        machines.forEach(s -> head.add(el("th", s.name()).attr("scope", "col")));
-        Html rows = el("tbody");
-        for (String key : keys) {
-            Html row = el("tr").add(el("th", Names.key(key)).attr("scope", "row"));
-            machines.forEach(s -> row.add(el("td", show(s.results().machine().get(key)))));
-            rows.add(row);
-        }
-        return el("section").attr("aria-labelledby", "machines").add(
-                el("h2", machines.size() == 1 ? "The machine" : "The machines").attr("id", "machines"),
-                el("div").cls("scroll").attr("role", "region").attr("tabindex", "0").attr("aria-label", "Table: machines")
-                        .add(el("table").cls("facts").add(
-                                el("caption", "What was measured on"), el("thead").add(head), rows)));
-    }
-
     private Html footer() {
         return el("footer").add(el("p", "Made by panalock " + programVersion
                 + ". The charts are drawn by Apache ECharts (Apache License 2.0), which is part of this file. Nothing is loaded"
                 + " from elsewhere."));
-    }
-
-    private static String show(Object value) {
-        return switch (value) {
-            case null -> "";
-            case Boolean yes -> yes ? "yes" : "no";
-            case List<?> list -> list.stream().limit(MAX_FACTS).map(Page::show).collect(Collectors.joining(", "));
-            case Map<?, ?> map -> map.values().stream().map(Page::show).collect(Collectors.joining(" "));
-            default -> String.valueOf(value);
-        };
-    }
-
-    private static String join(String separator, Object... parts) {
-        return java.util.Arrays.stream(parts).filter(java.util.Objects::nonNull).map(String::valueOf).collect(Collectors.joining(separator));
-    }
-
-    private static String prefixed(String prefix, Object value) {
-        return value == null ? null : prefix + value;
-    }
-
-    private static String date(Object started) {
-        return started == null ? null : String.valueOf(started).replace("T", " ").replace("Z", " UTC");
-    }
-
-    // ---- data for the charts
-
-    private static Map<String, Object> data(Figure figure, List<Style> styles) {
-        Map<String, Object> map = new LinkedHashMap<>();
-        map.put("id", figure.id());
-        map.put("form", figure.form().name().toLowerCase(Locale.ROOT));
-        map.put("title", figure.title());
-        map.put("unit", figure.unit().equals("1") ? "" : figure.unit());
-        // A thousandth of a byte is nothing; a log axis would make it something.
-        map.put("linear", figure.quantity().kind() == Quantity.Kind.BYTES);
-        map.put("xName", figure.xName());
-        map.put("keys", figure.keys());
-        List<Object> series = new ArrayList<>();
-        for (int s = 0; s < figure.series().size(); s++) {
-            Style style = styles.get(s);
-            series.add(Map.of("name", figure.series().get(s), "hue", style.hue(), "dashed", style.dashed(), "symbol", style.symbol()));
-        }
-        map.put("series", series);
-        List<String> scales = new ArrayList<>(List.of("absolute"));
-        if (figure.has(Point::peer)) {
-            scales.add("peer");
-        }
-        if (figure.has(Point::jni)) {
-            scales.add("jni");
-        }
-        if (figure.has(Point::floor)) {
-            scales.add("floor");
-        }
-        map.put("scales", scales);
-        List<Object> panels = new ArrayList<>();
-        for (Panel panel : figure.panels()) {
-            List<Object> points = new ArrayList<>();
-            panel.points().forEach((s, row) -> row.forEach((k, point) -> {
-                Map<String, Object> p = new LinkedHashMap<>();
-                p.put("s", s);
-                p.put("k", k);
-                p.put("absolute", pair(point.value().value(), point.value().hasSpread() ? point.value().spread() : 0));
-                point.peer().ifPresent(r -> p.put("peer", pair(r.value(), r.spread())));
-                point.jni().ifPresent(r -> p.put("jni", pair(r.value(), r.spread())));
-                point.floor().ifPresent(r -> p.put("floor", pair(r.value(), r.spread())));
-                points.add(p);
-            }));
-            panels.add(points);
-        }
-        map.put("facets", figure.panels().stream().map(Panel::facet).toList());
-        map.put("panels", panels);
-        return map;
-    }
-
-    private static List<Double> pair(double value, double spread) {
-        return List.of(rounded(value), rounded(spread));
-    }
-
-    /** Six digits are more than any chart shows. */
-    private static double rounded(double value) {
-        return value == 0 || !Double.isFinite(value) ? 0 : new java.math.BigDecimal(value)
-                .round(new java.math.MathContext(6)).doubleValue();
-    }
-
-    /** JSON that may stand inside a script element: no way to end it, nothing that JavaScript reads differently. */
-    static String json(Object tree) {
-        return JSON.std.asString(tree)
-                .replace("&", "\\u0026")
-                .replace("<", "\\u003c")
-                .replace(">", "\\u003e")
-                .replace("\u2028", "\\u2028")
-                .replace("\u2029", "\\u2029");
-    }
-
-    /** One pass: what is filled in is not searched for placeholders. */
-    private static String fill(String template, Map<String, String> values) {
-        Matcher matcher = PLACEHOLDER.matcher(template);
-        StringBuilder out = new StringBuilder();
-        while (matcher.find()) {
-            String value = values.get(matcher.group(1));
-            if (value == null) {
-                throw new IllegalStateException("page.html names " + matcher.group());
-            }
-            matcher.appendReplacement(out, Matcher.quoteReplacement(value));
-        }
-        return matcher.appendTail(out).toString();
-    }
-
-    private static String echarts() {
-        String version = text("/META-INF/maven/org.webjars.npm/echarts/pom.properties").lines()
-                .filter(line -> line.startsWith("version="))
-                .map(line -> line.substring("version=".length()).strip())
-                .findFirst()
-                .orElseThrow(() -> new IllegalStateException("ECharts without a version"));
-        return text(ECHARTS + version + "/dist/echarts.min.js");
-    }
-
-    private static String resource(String name) {
-        return text("/io/panalock/bench/report/" + name);
-    }
-
-    private static String text(String path) {
-        try (InputStream in = Page.class.getResourceAsStream(path)) {
-            if (in == null) {
-                throw new IllegalStateException("the program's jar has no " + path);
-            }
-            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

@@ -14,12 +14,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import tools.jackson.jr.ob.JSON;
 
 /**
  * Published figures that ship with the program. {@code reference/index.json} says which experiment a file belongs to and
- * which of its columns are which parameters and metrics; lines that start with {@code #} name the source.
+ * which of its columns are which parameters and metrics, times a factor or per another column; lines that start with {@code #} name the source.
  */
 final class References {
     private static final String FOLDER = "/reference/";
@@ -45,7 +46,8 @@ final class References {
     private static Subject read(Map<?, ?> entry) {
         String experiment = (String) entry.get("experiment");
         Map<?, ?> params = (Map<?, ?>) entry.get("params");
-        Map<?, ?> metrics = (Map<?, ?>) entry.get("metrics");
+        Map<?, ?> constants = entry.containsKey("constants") ? (Map<?, ?>) entry.get("constants") : Map.of();
+        List<?> metrics = (List<?>) entry.get("metrics");
         List<String> lines = text((String) entry.get("file")).lines().toList();
         String source = lines.stream()
                 .filter(line -> line.startsWith("#"))
@@ -60,15 +62,18 @@ final class References {
         for (String[] row : rows.subList(1, rows.size())) {
             Map<String, Object> resultParams = new LinkedHashMap<>();
             params.forEach((column, name) -> resultParams.put((String) name, value(row[columns.indexOf(column)])));
+            constants.forEach((name, value) -> resultParams.put((String) name, value));
+            ToDoubleFunction<Object> number = column -> Double.parseDouble(row[columns.indexOf(column)]);
             Map<String, Metric> resultMetrics = new LinkedHashMap<>();
-            metrics.forEach((column, about) -> {
+            for (Object about : metrics) {
                 Map<?, ?> to = (Map<?, ?>) about;
-                String spread = (String) to.get("spread");
+                double factor = to.containsKey("times") ? ((Number) to.get("times")).doubleValue() : 1;
+                double divisor = to.containsKey("per") ? number.applyAsDouble(to.get("per")) : 1;
                 resultMetrics.put((String) to.get("metric"), new Metric(
-                        Double.parseDouble(row[columns.indexOf(column)]),
+                        number.applyAsDouble(to.get("column")) * factor / divisor,
                         (String) to.get("unit"),
-                        spread == null ? Double.NaN : Double.parseDouble(row[columns.indexOf(spread)])));
-            });
+                        to.containsKey("spread") ? number.applyAsDouble(to.get("spread")) * factor / divisor : Double.NaN));
+            }
             results.add(new Result(experiment, resultParams, resultMetrics));
         }
         return Subject.publication((String) entry.get("where"), source, results);

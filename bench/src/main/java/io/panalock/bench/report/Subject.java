@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench.report;
 
-import io.panalock.bench.compare.Noise;
+import io.panalock.bench.result.Noise;
 import io.panalock.bench.machine.Machine;
 import io.panalock.bench.result.Metric;
 import io.panalock.bench.result.Results;

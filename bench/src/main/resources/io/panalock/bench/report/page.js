@@ -278,7 +278,7 @@
     if (log) {
       logarithmic(range);
     } else {
-      range.max = range.most <= 1 && range.low >= 0 ? 1 : undefined;
+      [range.max, range.step] = range.most <= 1 && range.low >= 0 ? [1, 0.25] : [undefined, undefined];
     }
     const at = p => percentiles ? figure.keys[p.k] : xs[p.k];
     const xAxis = percentiles
@@ -379,19 +379,32 @@
   const drawAll = () => charts.forEach(draw);
 
   figures.forEach(figure => {
-    figure.hidden = new Set();
+    figure.hidden = new Set(figure.hidden);
+    const atFirst = [...figure.hidden];
     const element = document.getElementById(figure.id);
     const own = figure.panels.map((_, index) =>
       ({ figure, index, element: document.getElementById(figure.id + '-' + index) }));
     charts.push(...own);
-    const buttons = [...element.querySelectorAll('.legend button')];
+    const buttons = [...element.querySelectorAll('.legend button[data-series]')];
+    const all = element.querySelector('.legend .all');
+    const told = all && all.textContent;
+    const press = () => {
+      buttons.forEach(button => button.setAttribute('aria-pressed', String(!figure.hidden.has(Number(button.dataset.series)))));
+      if (all) all.textContent = figure.hidden.size === 0 ? 'show fewer' : told;
+      own.forEach(draw);
+    };
+    if (all) {
+      all.addEventListener('click', () => {
+        figure.hidden = new Set(figure.hidden.size === 0 ? atFirst : []);
+        press();
+      });
+    }
     buttons.forEach(button => {
       const s = Number(button.dataset.series);
       button.addEventListener('click', () => {
         const show = figure.hidden.has(s);
         if (show) figure.hidden.delete(s); else figure.hidden.add(s);
-        button.setAttribute('aria-pressed', String(show));
-        own.forEach(draw);
+        press();
       });
       const point = type => () => own.forEach(chart => chart.ec &&
         chart.ec.dispatchAction({ type, seriesName: figure.series[s].name }));

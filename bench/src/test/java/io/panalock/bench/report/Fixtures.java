@@ -47,13 +47,38 @@ final class Fixtures {
         for (String mode : new String[] {"shazptr", "urcu"}) {
             Map<String, Metric> metrics = new LinkedHashMap<>();
             double base = mode.equals("urcu") ? 40 : 0.8;
-            metrics.put("average", new Metric(base * 1.3, "us", base * 0.1));
-            metrics.put("min", new Metric(base * 0.3, "us", base * 0.02));
-            metrics.put("p50", new Metric(base, "us", base * 0.05));
-            metrics.put("p90", new Metric(base * 3, "us", base * 0.2));
-            metrics.put("p99", new Metric(base * 9, "us", base));
-            metrics.put("max", new Metric(base * 200, "us", base * 50));
+            metrics.put("average", new Metric(base * 1.3, "µs", base * 0.1));
+            metrics.put("min", new Metric(base * 0.3, "µs", base * 0.02));
+            metrics.put("p50", new Metric(base, "µs", base * 0.05));
+            metrics.put("p90", new Metric(base * 3, "µs", base * 0.2));
+            metrics.put("p99", new Metric(base * 9, "µs", base));
+            metrics.put("max", new Metric(base * 200, "µs", base * 50));
             results.add(new Result("rcuscale", Synthetic.params("mode", mode), metrics));
+        }
+        for (int threads : new int[] {2, 8, 64, 224}) {
+            for (String variant : new String[] {"poll", "conditional"}) {
+                double rate = (variant.equals("poll") ? 3000 : 3600) / Math.sqrt(threads);
+                results.add(new Result("locktest",
+                        Synthetic.params("side", "c", "lock", "osq-mutex", "variant", variant, "threads", threads, "load", 1),
+                        Map.of("total", new Metric(rate, "kops/s", rate * 0.05),
+                                "per_cpu", new Metric(rate / 2, "kops/s", rate * 0.02),
+                                "thread_min", new Metric(rate, "ops/s", 1))));
+            }
+        }
+        for (String mode : new String[] {"shazptr", "urcu"}) {
+            results.add(new Result("lockdep-unregister", Synthetic.params("side", "c", "mode", mode),
+                    Map.of("elapsed", new Metric(mode.equals("urcu") ? 0.4 : 0.02, "s", 0.001))));
+            results.add(new Result("refscale", Synthetic.params("side", "java", "mode", mode, "readers", 2),
+                    Map.of("time", new Metric(1.5, "ns/read", 0.1))));
+        }
+        for (String via : new String[] {"pipe", "exclusive", "wake_all"}) {
+            for (int processes : new int[] {8, 64}) {
+                double us = (via.equals("wake_all") ? 40.0 : 5) + processes / 20.0;
+                results.add(new Result("tokens", Synthetic.params("via", via, "processes", processes), Map.of(
+                        "per_pass", new Metric(us, "µs", us / 20),
+                        "elapsed", new Metric(us, "s", us / 20),
+                        "switches_per_pass", new Metric(us / 4, "1", 0.1))));
+            }
         }
         for (int size : new int[] {64, 4096}) {
             results.add(new Result("copying", Synthetic.params("size", size, "how", "memcpy"),

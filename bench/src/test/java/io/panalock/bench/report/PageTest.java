@@ -90,7 +90,10 @@ class PageTest {
     void publishedFiguresStandBesideOurs() {
         String page = Fixtures.page(Fixtures.unknown());
         assertThat(words(page)).contains("Published: Intel Sapphire Rapids", "Convert ringbuf.c to rqspinlock", "raw_spinlock");
-        assertThat((List<?>) figure(page, "ringbuf-throughput").get("panels")).hasSize(2);
+        for (String id : List.of("ringbuf-throughput", "locktest-total", "rcuscale-average", "lockdep-unregister-elapsed")) {
+            assertThat((List<?>) figure(page, id).get("panels")).as(id).hasSize(2);
+        }
+        assertThat((List<?>) figure(page, "tokens-per-pass").get("panels")).as("8 and 64 processes, published").hasSize(3);
         assertThat(words(Fixtures.page(Fixtures.quiet()))).doesNotContain("Published");
     }
 
@@ -103,6 +106,21 @@ class PageTest {
             assertThat(subject.results().all()).isNotEmpty();
             assertThat(subject.published()).isNotEmpty();
         });
+    }
+
+    @Test
+    void publishedFiguresHaveTheUnitsOfOurs() {
+        assertThat(published("tokens", Map.of("via", "exclusive", "processes", 64), "per_pass").value()).isEqualTo(1.70214835);
+        assertThat(published("tokens", Map.of("via", "wake_all"), "switches_per_pass").value()).isEqualTo(11.250961);
+        assertThat(published("locktest", Map.of("variant", "wfe", "threads", 224), "thread_min").value()).isEqualTo(33.4);
+        assertThat(published("ringbuf", Map.of("lock", "rqspinlock", "producers", 2), "throughput"))
+                .isEqualTo(new Metric(2.801, "M/s", 0.014));
+        assertThat(published("rcuscale", Map.of("mode", "shazptr"), "p99").unit()).isEqualTo("µs");
+        assertThat(published("lockdep-unregister", Map.of("mode", "rcu"), "elapsed").value()).isEqualTo(1.039);
+    }
+
+    private static Metric published(String experiment, Map<String, Object> params, String metric) {
+        return References.of(Set.of(experiment)).getFirst().results().metric(experiment, params, metric).orElseThrow();
     }
 
     @Test

@@ -24,9 +24,11 @@ addEventListener('load', () => setTimeout(() => {
         expect(box.width > 150 && box.height > 50, name + ' is ' + box.width + ' by ' + box.height);
         expect(box.width <= chart.clientWidth + 1, name + ' is wider than its place');
         const scale = figure.scales.includes(root.dataset.scale) ? root.dataset.scale : 'absolute';
-        const drawn = points.filter(point => point[scale]).length;
+        const off = new Set([...document.getElementById(figure.id).querySelectorAll('.legend button[aria-pressed=false]')]
+          .map(button => Number(button.dataset.series)));
+        const drawn = points.filter(point => point[scale] && !off.has(point.s)).length;
         expect(marks(chart) > drawn, name + ' has ' + marks(chart) + ' marks for ' + drawn + ' points');
-        expect(drawn > 0 || svg.textContent.includes('was measured there'), name + ' does not say why it is empty');
+        expect(drawn > 0 || off.size > 0 || svg.textContent.includes('was measured there'), name + ' does not say why it is empty');
         expect(!svg.outerHTML.includes('NaN'), name + ' has NaN');
       }
     }));
@@ -78,7 +80,7 @@ addEventListener('load', () => setTimeout(() => {
   }
 
   function aSeriesCanBeHidden() {
-    const button = document.querySelector('.legend button:last-child');
+    const button = document.querySelector('.legend button[data-series][aria-pressed=true]');
     if (button) {
       const charts = [...button.closest('figure').querySelectorAll('.chart')];
       const count = () => charts.reduce((sum, chart) => sum + marks(chart), 0);
@@ -91,6 +93,20 @@ addEventListener('load', () => setTimeout(() => {
     }
   }
 
+  function manyLinesAreFewAtFirst() {
+    document.querySelectorAll('.legend .all').forEach(all => {
+      const buttons = [...all.parentElement.querySelectorAll('[data-series]')];
+      const pressed = () => buttons.filter(button => button.getAttribute('aria-pressed') === 'true').length;
+      const before = pressed();
+      expect(before > 0 && before <= 6, 'a chart begins with ' + before + ' of ' + buttons.length + ' lines');
+      all.click();
+      expect(pressed() === buttons.length, 'all: ' + pressed() + ' of ' + buttons.length);
+      everyChartIsDrawn('all lines');
+      all.click();
+      expect(pressed() === before, 'fewer: ' + pressed() + ' lines, ' + before + ' before');
+    });
+  }
+
   everyChartIsDrawn('at first');
   nothingSticksOut('at first');
   tablesHaveTheSameFigures();
@@ -101,6 +117,7 @@ addEventListener('load', () => setTimeout(() => {
     nothingSticksOut('all open');
     everyScaleCanBeChosen();
     aSeriesCanBeHidden();
+    manyLinesAreFewAtFirst();
     document.querySelectorAll('details').forEach(details => { details.open = false; });
     setTimeout(() => {
       dispatchEvent(new Event('beforeprint'));
