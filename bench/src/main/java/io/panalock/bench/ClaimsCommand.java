@@ -84,7 +84,7 @@ public final class ClaimsCommand implements SubCommand {
                 }
             }
             session.finish();
-            out.println("data: " + session.file());
+            out.println(session.end(null));
         }
         return shortfalls == 0 ? Main.FINE : Main.FELL_SHORT;
     }

@@ -95,7 +95,7 @@ public abstract class Experiment implements SubCommand {
             out.print(text(results));
             Path page = ReportCommand.beside(session.file());
             ReportCommand.write(Map.of(session.file().toString(), results), page);
-            out.println("report: " + page + "   data: " + session.file());
+            out.println(session.end(page));
         }
         return Main.FINE;
     }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -36,6 +40,7 @@ public final class Main implements Runnable {
         ServiceLoader.load(SubCommand.class).forEach(line::addSubcommand);
         return line.setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::wrongUsage)
+                .setExecutionStrategy(Main::withLibraries)
                 .setExecutionExceptionHandler(Main::failed);
     }
 
@@ -56,8 +61,29 @@ public final class Main implements Runnable {
                             : "\"" + first + "\": this command takes no such argument";
         }
         err.println(message);
-        err.println("Try: " + at.getCommandSpec().qualifiedName() + " --help");
+        err.println("Try: " + asStarted(at.getCommandSpec().qualifiedName()) + " --help");
         return WRONG_USAGE;
+    }
+
+    /** {@code panalock run}, or what was typed to get there. */
+    private static String asStarted(String command) {
+        String jar = System.getProperty("sun.java.command", "").split(" ")[0];
+        return jar.endsWith(".jar") && jar.contains("panalock-bench")
+                ? "java -jar " + jar + command.substring(command.indexOf(' ') < 0 ? command.length() : command.indexOf(' '))
+                : command;
+    }
+
+    /** A library that is not to be had is something to say, not a stack trace. */
+    private static int withLibraries(CommandLine.ParseResult parsed) {
+        try {
+            return new CommandLine.RunLast().execute(parsed);
+        } catch (LinkageError e) {
+            Throwable why = e;
+            while (why.getCause() != null) {
+                why = why.getCause();
+            }
+            throw new CommandLine.ExecutionException(parsed.commandSpec().commandLine(), why.getMessage(), e);
+        }
     }
 
     private static int failed(Exception e, CommandLine at, CommandLine.ParseResult parsed) {
@@ -71,7 +97,17 @@ public final class Main implements Runnable {
     }
 
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
+        // ±, × and µs are part of what is said, whatever the locale.
+        System.setOut(utf8(FileDescriptor.out));
+        System.setErr(utf8(FileDescriptor.err));
+        System.exit(commandLine()
+                .setOut(new PrintWriter(System.out, true))
+                .setErr(new PrintWriter(System.err, true))
+                .execute(args));
+    }
+
+    private static PrintStream utf8(FileDescriptor to) {
+        return new PrintStream(new FileOutputStream(to), true, StandardCharsets.UTF_8);
     }
 
     static String version() {

@@ -15,13 +15,16 @@ final class Output {
 
     private Path json;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Write the results to FILE.")
+    @Option(names = "--json", paramLabel = "FILE", description = "Write the results to FILE; directories that are missing are created.")
     void setJson(Path file) {
         Path directory = file.toAbsolutePath().getParent();
         if (Files.isDirectory(file)) {
             throw new ParameterException(mixee.commandLine(), "--json: \"" + file + "\" is a directory, not a file to write");
         }
-        if (Files.exists(directory) && !(Files.isDirectory(directory) && Files.isWritable(directory))) {
+        while (!Files.exists(directory) && directory.getParent() != null) {
+            directory = directory.getParent(); // what is missing will be created
+        }
+        if (!(Files.isDirectory(directory) && Files.isWritable(directory))) {
             throw new ParameterException(
                     mixee.commandLine(), "--json: \"" + directory + "\" is not a directory that can be written");
         }

@@ -20,7 +20,7 @@ public final class RunCommand extends Experiment {
         measurements.calls(plan.jmh(), plan.calls(), plan.rounds());
         measurements.callsAndCollector(plan.collectorMs(), plan.rounds());
         measurements.pairs(plan.pairs(), plan.rounds());
-        measurements.contended(plan.contended(), plan.points(), plan.rounds(), plan.warmMs(), plan.windowMs());
-        measurements.contended(plan.timed(), plan.latency(), plan.rounds(), plan.warmMs(), plan.windowMs());
+        measurements.contended(plan.contended(), plan.points(), plan.contendedRounds(), plan.warmMs(), plan.windowMs());
+        measurements.contended(plan.timed(), plan.latency(), plan.contendedRounds(), plan.warmMs(), plan.windowMs());
     }
 }

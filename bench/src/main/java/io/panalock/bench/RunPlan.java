@@ -13,7 +13,8 @@ import java.util.List;
  * What {@code run} measures and for how long.
  *
  * @param jmh settings of every JMH benchmark
- * @param rounds how often everything is measured, interleaved: all points once, then all points again
+ * @param rounds how often calls and pairs are measured, interleaved: all points once, then all points again
+ * @param contendedRounds the same for contended points; without several nothing is known of their noise
  * @param calls JMH points
  * @param collectorMs windows of calls beside a working collector
  * @param pairs ids of locks, in Java and in C
@@ -27,6 +28,7 @@ import java.util.List;
 record RunPlan(
         JmhRun jmh,
         int rounds,
+        int contendedRounds,
         List<JmhPoint> calls,
         int collectorMs,
         List<String> pairs,
@@ -60,10 +62,10 @@ record RunPlan(
         contended.addAll(List.of(Locks.panalock("hybrid", "word", "pool"), Locks.REENTRANT_LOCK, Locks.STAMPED_LOCK,
                 Locks.SYNCHRONIZED, Locks.MUTEX_FFM, "c-wide", "c-word", "c-pthread-mutex", "c-pthread-adaptive"));
         contended.retainAll(available(contended));
-        return new RunPlan(new JmhRun(2, 150, 4, 50), 2, calls, 80, pairs, contended,
+        return new RunPlan(new JmhRun(2, 150, 4, 50), 2, 3, calls, 80, pairs, contended,
                 points(THREADS, SECTIONS, Mode.THROUGHPUT),
                 List.of(HYBRID, PURE, Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED, "c-wide", "c-pthread-mutex"),
-                points(List.of(2, 16), SECTIONS.subList(1, 2), Mode.LATENCY), 15, 120);
+                points(List.of(2, 16), SECTIONS.subList(1, 2), Mode.LATENCY), 15, 100);
     }
 
     static RunPlan quick() {
@@ -74,10 +76,10 @@ record RunPlan(
         pairs.addAll(unspun(Locks.inC()));
         List<String> contended =
                 List.of(HYBRID, PURE, Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED, "c-wide", "c-pthread-mutex");
-        return new RunPlan(new JmhRun(2, 150, 4, 40), 1,
+        return new RunPlan(new JmhRun(2, 150, 4, 40), 1, 3,
                 JmhPoint.calls(List.of("blank", "pointer", "string"), JmhPoint.JDK_WAYS), 40, pairs, contended,
                 points(List.of(2, 16), SECTIONS.subList(0, 2), Mode.THROUGHPUT), contended,
-                points(List.of(16), SECTIONS.subList(1, 2), Mode.LATENCY), 15, 150);
+                points(List.of(16), SECTIONS.subList(1, 2), Mode.LATENCY), 15, 80);
     }
 
     /** A policy says how to wait; without contention nobody does. */
@@ -105,7 +107,7 @@ record RunPlan(
 
     /** The same, each thread on a CPU of its own as far as there are enough. */
     RunPlan pinned(boolean pinned) {
-        return new RunPlan(jmh, rounds, calls, collectorMs, pairs, contended, pinned(points, pinned), timed,
+        return new RunPlan(jmh, rounds, contendedRounds, calls, collectorMs, pairs, contended, pinned(points, pinned), timed,
                 pinned(latency, pinned), warmMs, windowMs);
     }
 

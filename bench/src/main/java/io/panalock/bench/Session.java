@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench;
 
+import io.panalock.bench.machine.CpuUse;
 import io.panalock.bench.machine.Machine;
 import io.panalock.bench.result.Results;
 import io.panalock.bench.result.ResultsJson;
@@ -21,10 +22,14 @@ import java.util.Map;
 public final class Session implements AutoCloseable {
     private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'");
 
+    private static final long NS_PER_S = 1_000_000_000;
+
+    private final long started = System.nanoTime();
     private final Results results;
     private final Path file;
     private final PrintStream err;
     private final Thread onStop;
+    private final CpuUse before = CpuUse.now();
     private boolean saved;
 
     /**
@@ -40,6 +45,11 @@ public final class Session implements AutoCloseable {
         this.results = new Results(machine, run);
         this.file = file != null ? file : Path.of("results", STAMP.format(now) + "-" + machine.get("arch") + ".json");
         this.err = err;
+        System.out.println(head(machine));
+        if (Machine.busy(machine)) {
+            System.out.println("BUSY: " + Machine.load(machine) + " as this began. Close other programs, or take figures and"
+                    + " differences for what they are: noisy.");
+        }
         this.onStop = new Thread(this::stopped, "save-results");
         Runtime.getRuntime().addShutdownHook(onStop);
     }
@@ -65,11 +75,32 @@ public final class Session implements AutoCloseable {
         }
     }
 
+    /** What is measured on, in a line. */
+    private static String head(Map<String, Object> machine) {
+        return machine.get("cpu") + " · " + machine.get("cpus") + " CPUs · Linux " + machine.get("kernel") + " · JDK "
+                + machine.get("jdk") + " · " + Machine.load(machine);
+    }
+
     /** Writes the results as complete. */
     public synchronized void finish() {
+        CpuUse.now().othersSince(before).ifPresent(percent -> results.note(Machine.OTHERS, Math.round(percent)));
         results.note("complete", true);
         results.note("finished", ZonedDateTime.now(ZoneOffset.UTC).withNano(0).toString());
+        results.note("seconds", elapsed());
         save();
+    }
+
+    /** Seconds since this began. */
+    private long elapsed() {
+        return (System.nanoTime() - started) / NS_PER_S;
+    }
+
+    /** The last line: where everything is, how long it took, and what disturbed it. */
+    public String end(Path page) {
+        String others = results.run().get(Machine.OTHERS) instanceof Number percent && percent.intValue() > Machine.MUCH_PERCENT
+                ? "BUSY: other programs used " + percent + " % of the CPUs meanwhile." + System.lineSeparator()
+                : "";
+        return others + (page == null ? "" : "report: " + page + "   ") + "data: " + file + "   (" + elapsed() + " s)";
     }
 
     private void save() {

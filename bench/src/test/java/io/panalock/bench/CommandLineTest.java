@@ -72,6 +72,7 @@ class CommandLineTest {
         assertWrongUsage(run("run", "--json", dir.toString()), "is a directory");
         Path plain = Files.writeString(dir.resolve("plain"), "");
         assertWrongUsage(run("run", "--json", plain.resolve("x.json").toString()), "is not a directory");
+        assertWrongUsage(run("run", "--json", plain.resolve("a").resolve("x.json").toString()), "is not a directory");
         assertWrongUsage(run("run", "--json"), "--json");
     }
 
@@ -118,6 +119,35 @@ class CommandLineTest {
         }
         assertThat(run("--help").out()).contains("0", "1", "2", "wrong usage");
         assertThat(run("--version").out()).startsWith("panalock ");
+    }
+
+    /** In processes of their own, as they are started, in a locale that has no ± of its own. */
+    @Test
+    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    void outputIsUtf8InEveryLocale() throws IOException, InterruptedException {
+        assertThat(inPosixLocale(System.getProperty("java.io.tmpdir"), "claims", "--list")).contains("≤ 0.75");
+        assertThat(inPosixLocale("/no/where", "locks", "--list")).contains("/no/where", "Set -Dpanalock.extract.dir")
+                .doesNotContain("at io.panalock");
+    }
+
+    private static String inPosixLocale(String extractTo, String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED", "-Dpanalock.extract.dir=" + extractTo, "-cp",
+                System.getProperty("java.class.path"), Main.class.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().put("LC_ALL", "POSIX");
+        Process process = builder.start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        process.waitFor();
+        return output;
+    }
+
+    @Test
+    void resultsCreateTheirDirectories(@TempDir Path dir) throws IOException {
+        Path file = dir.resolve("a").resolve("b").resolve("info.json");
+        assertThat(run("info", "--json", file.toString()).code()).isZero();
+        assertThat(file).exists();
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.panalock.bench.compare;
 
 import io.panalock.bench.machine.Machine;
 import io.panalock.bench.result.Metric;
+import io.panalock.bench.result.Noise;
 import io.panalock.bench.result.Result;
 import io.panalock.bench.result.Results;
 import io.panalock.bench.result.Stats;
@@ -328,8 +329,8 @@ public final class Comparison {
         for (Results results : List.of(old, now)) {
             Map<String, Object> machine = results.machine();
             if (Machine.busy(machine)) {
-                busy.add("The " + (results == old ? "old" : "new") + " figures come from a busy machine: the load was "
-                        + machine.get("load") + " on " + machine.get("cpus") + " CPUs. Do not rely on them.");
+                busy.add("The " + (results == old ? "old" : "new") + " figures come from a busy machine: "
+                        + Machine.load(machine) + ". Do not rely on them.");
             }
         }
         return busy;

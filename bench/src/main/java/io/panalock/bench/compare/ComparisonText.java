@@ -41,7 +41,7 @@ public final class ComparisonText {
                     Cell.words(label(line.before())),
                     Cell.figure(line.before(), line.metric()),
                     Cell.figure(line.after(), line.metric()),
-                    Double.isNaN(line.ratio()) ? Cell.EMPTY : Cell.ratio(line.after(), line.before(), line.metric()),
+                    Double.isNaN(line.ratio()) ? Cell.EMPTY : Cell.quotient(line.after(), line.before(), line.metric()),
                     Cell.words(Double.isNaN(line.change()) ? "" : percent(line.change())),
                     Cell.words(Double.isNaN(line.noise()) ? "" : noise(line.noise())),
                     Cell.words(line.verdict().toString()));

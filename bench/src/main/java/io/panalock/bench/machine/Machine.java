@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.stream.Stream;
 
 /**
@@ -26,11 +27,20 @@ public final class Machine {
     /** The library's option, see docs/arm64.md. */
     private static final String FORCED_WAIT = "PANALOCK_ARM64_WAIT";
 
+    /** Per cent of all CPUs that other programs used; in {@code machine} as the run began, in {@code run} while it ran. */
+    public static final String OTHERS = "others_use_percent";
+
+    /** Above this, others disturb what is measured. */
+    public static final int MUCH_PERCENT = 10;
+
     private Machine() {}
 
     /** The tree that is stored as {@code machine} in every results file. */
     public static Map<String, Object> describe() {
-        return describe(Path.of("/"), System.getProperty("os.arch"));
+        OptionalDouble others = CpuUse.othersNow();
+        Map<String, Object> machine = describe(Path.of("/"), System.getProperty("os.arch"));
+        others.ifPresent(percent -> machine.put(OTHERS, Math.round(percent)));
+        return machine;
     }
 
     static Map<String, Object> describe(Path root, String arch) {
@@ -91,14 +101,23 @@ public final class Machine {
         return Boolean.TRUE.equals(machine.get("emulated"));
     }
 
-    /** True when other programs wanted more than half of the CPUs as the run began. */
+    /** True when other programs used more than a tenth of the CPUs as the run began, or wanted more than half of them. */
     public static boolean busy(Map<String, Object> machine) {
+        if (machine.get(OTHERS) instanceof Number percent) {
+            return percent.doubleValue() > MUCH_PERCENT;
+        }
         try {
             return machine.get("cpus") instanceof Number cpus
                     && Double.parseDouble(String.valueOf(machine.get("load"))) > cpus.doubleValue() / 2;
         } catch (NumberFormatException e) {
             return false; // unknown
         }
+    }
+
+    /** In a sentence: what other programs did when a run began. */
+    public static String load(Map<String, Object> machine) {
+        return "the load was " + machine.get("load") + " on " + machine.get("cpus") + " CPUs"
+                + (machine.get(OTHERS) instanceof Number percent ? ", others used " + percent + " % of them" : "");
     }
 
     /** User-mode qemu shows the host's CPU; qemu's "max" CPU has no implementer. */

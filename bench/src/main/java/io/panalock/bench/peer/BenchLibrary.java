@@ -24,6 +24,7 @@ public final class BenchLibrary {
     /** Of native/bench/bench.h. */
     static final int VERSION = 2;
 
+    static final String EXTRACT_PROPERTY = "panalock.extract.dir";
     private static final Linker LINKER = Linker.nativeLinker();
     private static final SymbolLookup LOOKUP;
     private static final String WHY_NOT;
@@ -96,10 +97,22 @@ public final class BenchLibrary {
         return new IllegalStateException("a downcall threw", e);
     }
 
+    /** Where files of this program's jar are unpacked for a moment: the same place as for the library. */
+    static Path directory() {
+        String configured = System.getProperty(EXTRACT_PROPERTY);
+        Path directory = Path.of(configured != null && !configured.isEmpty() ? configured : System.getProperty("java.io.tmpdir"))
+                .toAbsolutePath();
+        if (!Files.isDirectory(directory)) {
+            throw new IllegalStateException("-D" + EXTRACT_PROPERTY + ": there is no directory " + directory + "; create it,"
+                    + " or name one that allows execution");
+        }
+        return directory;
+    }
+
     private static String load() throws IOException {
         Library.require();
         Path dir = Files.createTempDirectory(
-                "panalock-bench-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+                directory(), "panalock-bench-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         Path file = dir.resolve("libpanalock_bench.so");
         try {
             unpack(resource("libpanalock_bench.so"), file);

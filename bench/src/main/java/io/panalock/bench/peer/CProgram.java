@@ -24,7 +24,6 @@ import java.util.stream.Stream;
  * <p>One for the whole process; it ends when its input ends, at the latest when the JVM does.
  */
 public final class CProgram {
-    private static final String EXTRACT_PROPERTY = "panalock.extract.dir";
     private static final String NAME = "panalock-bench-c";
     private static final int ACCESS_DENIED = 13;
 
@@ -45,7 +44,7 @@ public final class CProgram {
     public static synchronized long pairs(String lock, long pairs) {
         try {
             if (running == null) {
-                running = start(directory());
+                running = start(BenchLibrary.directory());
             }
             return running.ask("pairs " + lock + " " + pairs);
         } catch (IOException e) {
@@ -77,12 +76,6 @@ public final class CProgram {
     void close() throws IOException {
         requests.close();
         answers.close();
-    }
-
-    private static Path directory() {
-        String configured = System.getProperty(EXTRACT_PROPERTY);
-        return Path.of(configured != null && !configured.isEmpty() ? configured : System.getProperty("java.io.tmpdir"))
-                .toAbsolutePath();
     }
 
     /** Starts one in a fresh directory under {@code base}. */
@@ -123,7 +116,7 @@ public final class CProgram {
         } catch (IOException e) {
             if (String.valueOf(e.getMessage()).matches(".*error[=:] ?" + ACCESS_DENIED + "\\b.*")) {
                 throw new IOException("cannot run it from " + program.getParent() + ": mounted noexec. Set -D"
-                        + EXTRACT_PROPERTY + " to a directory that allows execution.", e);
+                        + BenchLibrary.EXTRACT_PROPERTY + " to a directory that allows execution.", e);
             }
             throw e;
         }

@@ -32,4 +32,9 @@ public record Metric(double value, String unit, double spread) {
     public boolean hasSpread() {
         return Double.isFinite(spread);
     }
+
+    /** The spread as a fraction of the figure; 0 when it has none. */
+    public double relativeSpread() {
+        return hasSpread() && value != 0 ? spread / Math.abs(value) : 0;
+    }
 }

@@ -95,6 +95,10 @@ public final class RunReport {
                     .append(System.lineSeparator())
                     .append(each.table());
         }
+        String signs = Cell.signs(text);
+        if (!signs.isEmpty()) {
+            text.append(System.lineSeparator()).append(signs).append(System.lineSeparator());
+        }
         return text.toString();
     }
 

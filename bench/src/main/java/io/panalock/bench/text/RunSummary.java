@@ -4,6 +4,7 @@ package io.panalock.bench.text;
 import io.panalock.bench.contend.Locks;
 import io.panalock.bench.jmh.JmhPoint;
 import io.panalock.bench.result.Metric;
+import io.panalock.bench.result.Ratio;
 import io.panalock.bench.result.Result;
 import io.panalock.bench.result.Results;
 import io.panalock.bench.result.Stats;
@@ -55,12 +56,19 @@ public final class RunSummary {
         }
         if (ffm.isPresent() && critical.isPresent()) {
             double saved = ffm.get().value() - critical.get().value();
+            double spread = Math.hypot(spread(ffm.get()), spread(critical.get()));
             sentences.add(
                     about(critical.get(), ffm.get())
-                            ? "Marking a call critical makes no difference here, and is only allowed for calls that never wait."
+                            ? "Marking a call critical makes no difference beyond the noise here, and is only allowed for calls"
+                                    + " that never wait."
                             : "Marking it critical " + (saved > 0 ? "saves " : "costs ") + Cell.number(Math.abs(saved))
+                                    + (spread > 0 ? " ± " + Cell.number(spread) : "")
                                     + " ns, and is only allowed for calls that never wait.");
         }
+    }
+
+    private static double spread(Metric metric) {
+        return metric.hasSpread() ? metric.spread() : 0;
     }
 
     private Optional<Metric> call(String via) {
@@ -95,38 +103,27 @@ public final class RunSummary {
     }
 
     private void clause(RunReport.Section section, Map<String, Object> lock, String name, String peerName) {
-        double least = Double.POSITIVE_INFINITY;
-        double most = 0;
-        long leastAt = 0;
-        long mostAt = 0;
+        List<String> times = new ArrayList<>();
         for (long threads : report.threads(section)) {
             Optional<Result> own = report.contended(lock, section, threads);
             Optional<Result> peer = report.contended(RunReport.peerOf(lock), section, threads);
-            if (own.isEmpty() || peer.isEmpty()) {
-                continue;
-            }
-            double ratio = throughput(own.get()) / throughput(peer.get());
-            if (ratio < least) {
-                least = ratio;
-                leastAt = threads;
-            }
-            if (ratio > most) {
-                most = ratio;
-                mostAt = threads;
+            if (own.isPresent() && peer.isPresent()) {
+                Ratio ratio = Ratio.of(throughput(own.get()), throughput(peer.get()));
+                times.add(Cell.withSpread(ratio) + " times with " + threads + (threads == 1 ? " thread" : " threads") + certainty(ratio));
             }
         }
-        if (most == 0) {
-            return;
+        if (!times.isEmpty()) {
+            sentences.add("Contended, " + section.label() + ": against " + peerName + ", " + name + " does "
+                    + String.join(", ", times) + ".");
         }
-        String times = Cell.formatRatio(least).equals(Cell.formatRatio(most))
-                ? Cell.formatRatio(most) + " times"
-                : Cell.formatRatio(least) + " (" + leastAt + " threads) to " + Cell.formatRatio(most) + " (" + mostAt
-                        + " threads) times";
-        sentences.add("Contended, " + section.label() + ": " + name + " does " + times + " what " + peerName + " does.");
     }
 
-    private static double throughput(Result result) {
-        return result.metrics().get("throughput").value();
+    private static Metric throughput(Result result) {
+        return result.metrics().get("throughput");
+    }
+
+    private static String certainty(Ratio ratio) {
+        return ratio.same() ? " (the same within the noise)" : ratio.differs().isEmpty() ? " (measured once)" : "";
     }
 
     private void noise() {
@@ -145,18 +142,20 @@ public final class RunSummary {
         }
     }
 
-    /** "costs about what X costs", "costs 0.57 times what X costs", … */
+    /** "costs the same as X within the noise", "costs about what X costs", "costs 0.57 ± 0.02 times what X costs". */
     private static String costs(Metric own, Metric other, String what) {
-        String figures = " (" + Cell.number(own.value()) + " against " + Cell.number(other.value()) + " ns)";
-        return about(own, other)
-                ? "costs about what " + what + " costs" + figures
-                : "costs " + Cell.formatRatio(own.value() / other.value()) + " times what " + what + " costs" + figures;
+        String figures = " (" + Cell.format(own) + " against " + Cell.format(other) + " ns)";
+        Ratio ratio = Ratio.of(own, other);
+        return ratio.same()
+                ? "costs the same as " + what + ", within the noise" + figures
+                : about(own, other)
+                        ? "costs about what " + what + " costs" + figures
+                        : "costs " + Cell.withSpread(ratio) + " times what " + what + " costs" + certainty(ratio) + figures;
     }
 
     /** True when the difference is small, or smaller than the noise of the two. */
     private static boolean about(Metric a, Metric b) {
-        double difference = Math.abs(a.value() - b.value());
-        double noise = (a.hasSpread() ? a.spread() : 0) + (b.hasSpread() ? b.spread() : 0);
-        return difference <= SAME * b.value() || difference <= noise;
+        Ratio ratio = Ratio.of(a, b);
+        return ratio.same() || Math.abs(ratio.value() - 1) <= SAME;
     }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.panalock.bench.contend.Locks;
 import io.panalock.bench.jmh.JmhPoint;
 import io.panalock.bench.result.Metric;
+import io.panalock.bench.result.Ratio;
 import io.panalock.bench.result.Result;
 import io.panalock.bench.result.Results;
 import java.util.LinkedHashMap;
@@ -102,7 +103,9 @@ class RunReportTest {
                 List<Metric> from = cell.sources().stream().map(Cell.Source::value).toList();
                 String expected = from.size() == 1
                         ? Cell.format(from.getFirst())
-                        : Cell.formatRatio(from.get(0).value() / from.get(1).value());
+                        : cell.sources().get(0).equals(cell.sources().get(1))
+                                ? "1.00"
+                                : Cell.format(Ratio.of(from.get(0), from.get(1)));
                 assertThat(cell.text()).isEqualTo(expected);
             }
         }
@@ -141,29 +144,41 @@ class RunReportTest {
     void theSummarySaysWhatTheFiguresSay() {
         assertThat(new RunSummary(results(4.7, 4.6, 3.5, 2.6, 5.0, 0.01)).sentences())
                 .anyMatch(s -> s.startsWith("An FFM call costs about what a JNI call costs"))
-                .anyMatch(s -> s.startsWith("Marking it critical saves 1.10 ns"))
+                .anyMatch(s -> s.startsWith("Marking it critical saves 1.10 ± 0.014 ns"))
                 .anyMatch(s -> s.endsWith("so it pays to take locks in Java and to wait in C."))
-                .anyMatch(s -> s.startsWith("It costs 0.52 times what a ReentrantLock costs"))
+                .anyMatch(s -> s.startsWith("It costs 0.52 ± 0.00 times what a ReentrantLock costs"))
                 .noneMatch(s -> s.contains("noisy"));
         assertThat(new RunSummary(results(4.7, 9.4, 10.4, 12.6, 5.0, 0.01)).sentences())
-                .anyMatch(s -> s.startsWith("An FFM call costs 2.00 times what a JNI call costs"))
-                .anyMatch(s -> s.startsWith("Marking it critical costs 1.00 ns"))
+                .anyMatch(s -> s.startsWith("An FFM call costs 2.00 ± 0.00 times what a JNI call costs"))
+                .anyMatch(s -> s.startsWith("Marking it critical costs 1.00 ± 0.014 ns"))
                 .anyMatch(s -> s.endsWith("so taking locks in Java does not pay by itself."))
-                .anyMatch(s -> s.startsWith("It costs 2.52 times what a ReentrantLock costs"));
+                .anyMatch(s -> s.startsWith("It costs 2.52 ± 0.01 times what a ReentrantLock costs"));
     }
 
     @Test
     void differencesWithinTheNoiseAreNotCalledDifferences() {
         assertThat(new RunSummary(results(4.7, 6.7, 3.9, 2.6, 5.0, 2)).sentences())
-                .anyMatch(s -> s.startsWith("An FFM call costs about what a JNI call costs"))
-                .anyMatch(s -> s.startsWith("Marking a call critical makes no difference here"))
+                .anyMatch(s -> s.startsWith("An FFM call costs the same as a JNI call, within the noise (6.70 ± 2.00"))
+                .anyMatch(s -> s.startsWith("Marking a call critical makes no difference beyond the noise"))
                 .anyMatch(s -> s.contains("These figures are noisy"));
     }
 
     @Test
     void contendedSentencesNameTheRange() {
         assertThat(new RunSummary(results(4.7, 4.5, 3.5, 2.6, 5.0, 0.1)).sentences())
-                .anyMatch(s -> s.equals("Contended, 100 ns inside: HYBRID does 0.59 (2 threads) to 0.84 (16 threads) times"
-                        + " what ReentrantLock does."));
+                .anyMatch(s -> s.equals("Contended, 100 ns inside: against ReentrantLock, HYBRID does 0.59 ± 0.01 times with 2 threads,"
+                        + " 0.84 ± 0.00 times with 16 threads."));
+    }
+
+    @Test
+    void aRatioCarriesItsSpreadAndWhatThatMeans() {
+        assertThat(ratio(4, 0.1, 5, 0.1)).isEqualTo("0.80 ± 0.03");
+        assertThat(ratio(4.9, 0.1, 5, 0.1)).isEqualTo("0.98 ± 0.03 ≈");
+        assertThat(ratio(4, Double.NaN, 5, 0.1)).isEqualTo("0.80 ± 0.02 ?");
+        assertThat(new RunReport(results(4.7, 4.7, 3.5, 2.6, 5.0, 0.5)).toString()).contains("≈: the same within the noise");
+    }
+
+    private static String ratio(double own, double ownSpread, double peer, double peerSpread) {
+        return Cell.format(Ratio.of(new Metric(own, "ns", ownSpread), new Metric(peer, "ns", peerSpread)));
     }
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.panalock.bench.compare;
+package io.panalock.bench.result;
 
-import io.panalock.bench.result.Metric;
-import io.panalock.bench.result.Result;
-import io.panalock.bench.result.Results;
-import io.panalock.bench.result.Stats;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
