@@ -11,8 +11,8 @@ use Exporter 'import';
 our @EXPORT_OK = qw(sources of_c of_java weakened stands_for);
 
 my $label = qr/[A-Z]\d{1,2}/;
-my $c_access = qr/\b(pl_(?:load|store|cas|swap|or|and|add|sub|dec)(?:64|8)?_(?:rlx|acq|rel|ar)|pl_(?:compiler_)?fence|pl_os_heavy_fence|set_bits|clear_bits)\(|\b(__atomic_\w+)\(([^;{]*__ATOMIC_\w+)/;
-my $java_access = qr/[.\s](get(?:Long)?(?:Opaque|Acquire|Volatile)?|set(?:Long)?(?:Opaque|Release|Volatile)?|cas(?:Long)?(?:Acquire)?|(?:weakC|c)ompareAnd(?:Set|Exchange)\w*|getAnd(?:Set|Add|Or|And|Bitwise\w+?)(?:Long)?(?:Acquire|Release|Plain)?|fullFence|heavyFence|setBits|clearBits)\(/;
+my $c_access = qr/\b(pl_\w+_(?:rlx|acq|rel|ar)|pl_(?:compiler_)?fence|pl_os_heavy_fence|set_bits|clear_bits)\(|\b(__atomic_\w+)\(([^;{]*__ATOMIC_\w+)/;
+my $java_access = qr/[.\s](get(?:Long)?(?:Opaque|Acquire|Volatile)?|set(?:Long)?(?:Opaque|Release|Volatile)?|cas(?:Long)?(?:Acquire)?|(?:weakC|c)ompareAnd(?:Set|Exchange)\w*|getAnd(?:Set|Add|Or|And|Xor|Bitwise\w+?)(?:Long)?(?:Acquire|Release|Plain)?|fullFence|heavyFence|setBits|clearBits)\(/;
 
 # sources(): path => text of what labels can stand in.
 sub sources {
@@ -124,7 +124,7 @@ sub kind_and_order {
 	return ('fence', 'ar') if $access =~ /^(pl_fence|fullFence)$/;
 	return ('heavy', 'ar') if $access =~ /^(pl_os_heavy_fence|heavyFence)$/;
 	return ('rmw', 'ar') if $access =~ /^(set_bits|clear_bits|setBits|clearBits)$/;
-	if ($access =~ /^pl_([a-z]+)(?:64|8)?_(\w+)$/) {
+	if ($access =~ /^pl_([a-z]+)\w*_(rlx|acq|rel|ar)$/) {
 		return ($1 eq 'load' || $1 eq 'store' ? $1 : 'rmw', $2);
 	}
 	if ($access =~ /^__atomic_(load|store)?\w* (\w+)/) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks that every labelled access in the sources names its partner, that the partner exists, and that docs/ordering.md
 # lists exactly these labels with the same files and partners. `--write` brings the table up to date, keeping its reasons.
-# A J behind a label marks the access in the Java twin.
+# Then that each label has its litmus test (litmus.pl accesses). A J behind a label marks the access in the Java twin.
 use strict;
 use warnings;
 use File::Find;
@@ -17,7 +17,7 @@ sub unlabelled {
 	for my $line (split /\n/, $text) {
 		$n++;
 		push @errors, "$file:$n: an ordered access without a label"
-			if $line =~ /\bpl_(load_acq|store_rel|cas_acq|cas_ar|swap_ar|or_ar|and_ar|add_ar|sub_rel|dec_rel|dec8_rel|fence)\(|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)/
+			if $line =~ /\bpl_(\w+_(acq|rel|ar)|fence)\(|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)/
 			&& "$before $line" !~ m{/\*.*\b$label\b};
 		$before = $line;
 	}
@@ -90,3 +90,7 @@ if (@errors) {
 	exit 1;
 }
 printf "ordering: %d labels, each with its partner and in docs/ordering.md\n", scalar keys %files;
+
+# Each has its litmus test, and that was written for this order.
+use FindBin;
+exec $^X, "$FindBin::Bin/litmus.pl", 'accesses';

@@ -117,7 +117,7 @@ if ($mode eq 'waits') {
 	print "$library: " . scalar(@rest) . " fast paths call nothing but an outline atomic\n" unless @errors;
 } elsif ($mode eq 'orders') {
 	my %wanted = (load_rlx => 'ldr', load_acq => 'ldar', store_rlx => 'str', store_rel => 'stlr', fence => 'dmb ish', compiler_fence => '');
-	my %instruction = (cas => 'cas', swap => 'swp', or => 'ldset', and => 'ldclr', add => 'ldadd', sub => 'ldadd', dec => 'ldadd');
+	my %instruction = (cas => 'cas', cas_value => 'cas', xor => 'ldeor', swap => 'swp', or => 'ldset', and => 'ldclr', add => 'ldadd', sub => 'ldadd', dec => 'ldadd');
 	my %suffix = (rlx => 'relax', acq => 'acq', rel => 'rel', ar => 'acq_rel');
 	for my $f (@rest) {
 		push @errors, "there is no $f" and next unless $code{$f};
