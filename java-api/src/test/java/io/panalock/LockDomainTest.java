@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -94,8 +95,10 @@ class LockDomainTest {
     void wordsOfUnreachableLocksAreUsedAgain() {
         LockDomain domain = LockDomain.builder().locks(4).create();
         for (int i = 0; i < 40; i++) {
-            QSpinLock.builder().domain(domain).allocate().lock();
-            QSpinLock.builder().domain(domain).existing(i % 4).unlock();
+            QSpinLock lock = QSpinLock.builder().domain(domain).allocate();
+            lock.lock();
+            QSpinLock.builder().domain(domain).existing(lock.poolIndex()).unlock();
+            Reference.reachabilityFence(lock); // were it collected while it is held, its word would stay taken
         }
     }
 
