@@ -145,6 +145,14 @@ static jint ring_finish(JNIEnv *env, jclass c, jlong ring, jlong offset, jint di
 	return pl_ring_finish(at(ring), offset, (uint32_t)discard, (uint32_t)flags);
 }
 
+static jint pipe_transfer(JNIEnv *env, jclass c, jlong self, jlong pipe, jlong buffer, jint bytes, jboolean writing,
+			  jint flags, jlong timeout_ns)
+{
+	(void)env, (void)c;
+	return (jint)(writing ? pl_pipe_write(at(self), at(pipe), at(buffer), (uint32_t)bytes, (uint32_t)flags, timeout_ns)
+			      : pl_pipe_read(at(self), at(pipe), at(buffer), (uint32_t)bytes, (uint32_t)flags, timeout_ns));
+}
+
 #define METHOD(name, signature, function) {(char *)(name), (char *)(signature), (void *)(uintptr_t)(function)}
 
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
@@ -152,6 +160,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 {
 	static const JNINativeMethod methods[] = {
+		METHOD("pipe", "(JJJIZIJ)I", pipe_transfer),
 		METHOD("wordTry", "(J)I", word_try),
 		METHOD("byteTry", "(J)I", byte_try),
 		METHOD("wideTry", "(J)I", wide_try),

@@ -47,4 +47,7 @@ public final class Jni {
     public static native long ringReserveLocked(long ring, int bytes);
 
     public static native int ringFinish(long ring, long offset, int discard, int flags);
+
+    public static native int pipe(
+            long self, long pipe, long buffer, int bytes, boolean writing, int flags, long timeoutNanos);
 }

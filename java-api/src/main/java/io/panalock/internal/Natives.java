@@ -71,6 +71,7 @@ public final class Natives {
     private static final class Upcalls {
         static final MemorySegment LOCK_WAIT = stub("lockWait");
         static final MemorySegment KICK = stub("kick");
+        static final MemorySegment PIPE = stub("pipe");
 
         private static MemorySegment stub(String name) {
             try {
@@ -92,6 +93,43 @@ public final class Natives {
         private static int kick(long service, long lock, long layout, long unused) {
             return Jni.kick(service, lock, (int) layout);
         }
+
+        @SuppressWarnings("unused")
+        private static int pipe(long call, long unused1, long unused2, long unused3) {
+            MemorySegment c = MemorySegment.ofAddress(call).reinterpret(7 * JAVA_LONG.byteSize());
+            return Jni.pipe(
+                    c.getAtIndex(JAVA_LONG, 0),
+                    c.getAtIndex(JAVA_LONG, 1),
+                    c.getAtIndex(JAVA_LONG, 2),
+                    (int) c.getAtIndex(JAVA_LONG, 3),
+                    c.getAtIndex(JAVA_LONG, 4) != 0,
+                    (int) c.getAtIndex(JAVA_LONG, 5),
+                    c.getAtIndex(JAVA_LONG, 6));
+        }
+    }
+
+    // ---- pipes ----
+
+    /** A transfer in native code; the pipe's segment stays open meanwhile, the buffer is the caller's own. */
+    public static int pipe(
+            boolean overJni,
+            MemorySegment self,
+            MemorySegment pipe,
+            MemorySegment buffer,
+            boolean writing,
+            int flags,
+            long timeoutNanos) {
+        int bytes = (int) buffer.byteSize();
+        if (overJni) {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment call = arena.allocateFrom(
+                        JAVA_LONG, self.address(), pipe.address(), buffer.address(), bytes, writing ? 1 : 0, flags, timeoutNanos);
+                return panalock_h.pl_call_with(pipe, Upcalls.PIPE, call.address(), 0, 0, 0);
+            }
+        }
+        return (int) (writing
+                ? panalock_h.pl_pipe_write(self, pipe, buffer, bytes, flags, timeoutNanos)
+                : panalock_h.pl_pipe_read(self, pipe, buffer, bytes, flags, timeoutNanos));
     }
 
     // ---- domains ----
