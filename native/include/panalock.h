@@ -17,6 +17,7 @@
 #include <panalock/pipe.h>
 #include <panalock/osq.h>
 #include <panalock/mutex.h>
+#include <panalock/rqspinlock.h>
 #include <panalock/bridge.h>
 
 #endif

@@ -41,7 +41,7 @@ void pl_check_locked(pl_thread *self, const void *word)
 	uint64_t key = pl_key(pl_thread_domain(self), word);
 	for (int stale; (stale = pl_held_find(self, key)) >= 0;)
 		pl_held_pop(self, stale);
-	pl_held_push(self, key);
+	(void)pl_held_push(self, key);
 }
 
 int pl_check_unlock(pl_thread *self, const void *word)

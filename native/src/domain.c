@@ -232,6 +232,7 @@ static void format(pl_domain *d, const pl_domain_options *o, uint32_t flags)
 	}
 	pl_thread *service = pl_slot(d, 0);
 	service->state = PL_SLOT_USED;
+	service->held_top = PL_HELD; /* no fast path takes a lock for it */
 	memcpy(service->name, "domain", sizeof "domain");
 	d->slot_hint = 1;
 	d->slots_used = 1;

@@ -60,7 +60,7 @@ static void set_top(pl_thread *self, uint32_t top)
 	pl_compiler_fence(); /* C4: compiler fence: the place is taken before the entry is written; pairs with C3 */
 }
 
-void pl_held_push(pl_thread *self, uint64_t key)
+int pl_held_push(pl_thread *self, uint64_t key)
 {
 	pl_domain *d = pl_thread_domain(self);
 	uint32_t level = pl_load_rlx(&self->depth), top = top_of(self);
@@ -68,11 +68,12 @@ void pl_held_push(pl_thread *self, uint64_t key)
 		set_top(self, top + 1); /* before the table is looked for: a handler may give an unused one back */
 		if (top < PL_HELD_INLINE || table_of(d, self) || (top == PL_HELD_INLINE && borrow(d, self))) {
 			pl_store64_rlx(entry_at(d, self, top), key | level);
-			return;
+			return (int)top;
 		}
 		set_top(self, top);
 	}
 	pl_store_rlx(&self->held_unrecorded, pl_load_rlx(&self->held_unrecorded) + 1);
+	return PL_HELD_UNRECORDED;
 }
 
 int pl_held_find(const pl_thread *self, uint64_t key)
@@ -84,6 +85,17 @@ int pl_held_find(const pl_thread *self, uint64_t key)
 			return (int)i;
 	}
 	return pl_load_rlx(&self->held_unrecorded) ? PL_HELD_UNRECORDED : PL_HELD_NONE;
+}
+
+bool pl_held_other(const pl_thread *self, uint64_t key, int but)
+{
+	pl_domain *d = pl_thread_domain((pl_thread *)(uintptr_t)self);
+	for (uint32_t i = top_of(self); i-- > 0;) {
+		uint64_t *at = entry_at(d, self, i), entry = at ? pl_load64_rlx(at) : 0;
+		if (entry && (int)i != but && (!key || pl_held_key(entry) == key))
+			return true;
+	}
+	return false;
 }
 
 void pl_held_pop(pl_thread *self, int found)

@@ -24,13 +24,15 @@
 static inline uint64_t pl_held_key(uint64_t entry) { return entry & ~3ull; }
 static inline uint32_t pl_held_level(uint64_t entry) { return (uint32_t)(entry & 3); }
 
-/* Adds an entry for @key at the current nesting level, or counts it as not recorded. */
-void pl_held_push(pl_thread *self, uint64_t key);
+/* Adds an entry for @key at the current nesting level: its index; or counts it: PL_HELD_UNRECORDED. */
+int pl_held_push(pl_thread *self, uint64_t key);
 
 enum { PL_HELD_NONE = -1, PL_HELD_UNRECORDED = -2 };
 /* The highest entry with this key: its index; or PL_HELD_UNRECORDED: perhaps one of those; or PL_HELD_NONE. */
 int pl_held_find(const pl_thread *self, uint64_t key);
-/* Takes away what pl_held_find() found. */
+/* True if an entry other than number @but has this key; with @key 0, any other entry at all. */
+bool pl_held_other(const pl_thread *self, uint64_t key, int but);
+/* Takes away what pl_held_find() or pl_held_push() said. */
 void pl_held_pop(pl_thread *self, int found);
 
 /* True if there is any entry, or a lock that is not recorded. */

@@ -26,6 +26,7 @@
 #include "context.h"
 #include "line.h"
 #include "park.h"
+#include "search.h"
 
 #include <errno.h>
 #include <panalock/qspinlock.h>
@@ -126,6 +127,7 @@ typedef struct {
 	bool steal;      /* a context below this one waits for the same lock: never wait for it */
 	uint64_t role;   /* when we began to stand by, over all sleeps */
 	uint64_t lying;  /* since when the lock lies free but reserved by somebody else; 0: it does not */
+	pl_search *search; /* rqspinlock: for deadlocks; else null */
 } wait;
 
 enum { TAKEN = 0, SLEEP = 1 }; /* results of compete() beside negative errors */
@@ -148,7 +150,21 @@ static int must_leave(const wait *w, uint32_t seen, uint64_t now)
 		return -ESHUTDOWN;
 	if (w->flags & PL_WAIT_INTERRUPTIBLE && interrupted(w->self))
 		return -EINTR;
+	if (w->search && seen & PL_Q_LOCKED && pl_search_due(w->search, now))
+		return -EDEADLK;
 	return w->until && now >= w->until ? -ETIMEDOUT : 0;
+}
+
+/* take() by one whose wait others can see. */
+INLINE bool end_wait(view v, const wait *w, uint32_t seen, uint32_t clear)
+{
+	if (PL_LIKELY(!w->search))
+		return take(v, seen, clear);
+	pl_search_pause(w->search);
+	if (take(v, seen, clear))
+		return true;
+	pl_search_resume(w->search);
+	return false;
 }
 
 /* True if this waiter may take the lock as it was seen; voids a reservation that lies idle. */
@@ -198,7 +214,7 @@ INLINE int compete(view v, wait *w)
 			free_seen = now;
 		confirmed = idle ? confirmed + 1 : 0;
 		uint32_t needed = w->reserved || w->self->heat < hot_from || spin ? 1 : confirm_looks;
-		if (idle && confirmed >= needed && take(v, seen, my_bits(w))) {
+		if (idle && confirmed >= needed && end_wait(v, w, seen, my_bits(w))) {
 			if (needed > 1)
 				w->self->heat = 0;
 			return TAKEN;
@@ -225,7 +241,7 @@ INLINE bool brief(view v, wait *w)
 		uint32_t seen = bits(v);
 		if (seen & (PL_Q_PENDING | PL_Q_POISON))
 			return false;
-		if (!(seen & PL_Q_LOCKED) && take(v, seen, 0))
+		if (!(seen & PL_Q_LOCKED) && end_wait(v, w, seen, 0))
 			return true;
 		delay(look_ns);
 	}
@@ -292,16 +308,24 @@ INLINE int park(view v, wait *w)
 	}
 	/* An interruption from before the insertion has not touched our node: it sets the flag, then looks at the state (I1);
 	 * we set the state, then look at the flag (I2). */
-	int err = must_leave(w, seen, pl_os_now());
+	uint64_t now = pl_os_now();
+	if (w->search)
+		pl_search_hurry(w->search, now);
+	int err = must_leave(w, seen, now);
 	if (err) {
 		withdraw(v, w, false);
 		return err;
 	}
 	for (;;) {
-		uint64_t now = pl_os_now(), until = w->until;
+		uint64_t until = w->until, watch_at = 0;
+		now = pl_os_now();
 		bool watching = __atomic_load_n(&w->node->kind, __ATOMIC_RELAXED) & PL_NODE_WATCH;
-		if (watching && (!until || now + PL_WATCH_NS < until))
-			until = now + PL_WATCH_NS;
+		if (watching)
+			watch_at = now + PL_WATCH_NS;
+		if (watching && (!until || watch_at < until))
+			until = watch_at;
+		if (w->search && (!until || w->search->at < until))
+			until = w->search->at;
 		uint32_t state = pl_node_sleep(w->domain, w->node, until);
 		if (state == PL_NODE_CHOSEN) {
 			pl_store_rlx(&w->node->state, PL_NODE_IDLE);
@@ -311,13 +335,14 @@ INLINE int park(view v, wait *w)
 		if (state != PL_NODE_SLEEPING) /* to set the watch timer, or interrupted; fails if chosen meanwhile */
 			pl_cas_ar(&w->node->state, state, PL_NODE_SLEEPING); /* S6: acquire and release, pairs with S3 */
 		seen = bits(v);
-		err = must_leave(w, seen, pl_os_now());
+		now = pl_os_now();
+		err = must_leave(w, seen, now);
 		if (err) {
 			withdraw(v, w, false);
 			return err;
 		}
 		/* The watch timer: an owner will wake us when it releases; a standby should not have taken this long. */
-		if (state == PL_NODE_SLEEPING && (!(seen & PL_Q_LOCKED) || seen & PL_Q_STANDBY)) {
+		if (state == PL_NODE_SLEEPING && watching && now >= watch_at && (!(seen & PL_Q_LOCKED) || seen & PL_Q_STANDBY)) {
 			withdraw(v, w, true);
 			return 0;
 		}
@@ -597,7 +622,7 @@ static bool waits_below(const wait *w, uint32_t level)
 	return false;
 }
 
-INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns)
+INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns, pl_search *search)
 {
 	enum { all_flags = PL_WAIT_SPIN | PL_WAIT_INTERRUPTIBLE | PL_WAIT_RESUME };
 	uintptr_t align = layout == PL_LAYOUT_WIDE ? sizeof(pl_qspinlock_wide) : sizeof(pl_qspinlock);
@@ -620,15 +645,20 @@ INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, in
 		result = wait_beside(v, &w);
 	} else {
 		w.node = &self->nodes[level];
-		w.node->key = w.key;
+		__atomic_store_n(&w.node->key, w.key, __ATOMIC_RELAXED);
 		w.number = pl_node_number(self, (uint32_t)level);
+		w.search = search;
+		if (search)
+			pl_search_begin(search, w.node, w.number, pl_os_now());
 		if (!(flags & PL_WAIT_SPIN))
 			result = wait_parking(v, &w);
-		else if (w.until || flags & PL_WAIT_INTERRUPTIBLE)
+		else if (w.until || search || flags & PL_WAIT_INTERRUPTIBLE)
 			result = wait_beside(v, &w);
 		else
 			result = wait_spinning(v, &w);
-		w.node->key = 0;
+		if (search)
+			pl_search_end(search);
+		__atomic_store_n(&w.node->key, 0, __ATOMIC_RELAXED); /* who searches for deadlocks reads it */
 	}
 	if (level >= 0)
 		pl_context_leave(self, (uint32_t)level);
@@ -643,15 +673,24 @@ INLINE int try_slow(view v)
 	return bits(v) & PL_Q_POISON ? -ESHUTDOWN : -EBUSY;
 }
 
+int pl_q_wait(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns, pl_search *search)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return lock_slow(self, lock, PL_LAYOUT_WORD, flags, timeout_ns, search);
+	case PL_LAYOUT_BYTE: return lock_slow(self, lock, PL_LAYOUT_BYTE, flags, timeout_ns, search);
+	default: return lock_slow(self, lock, PL_LAYOUT_WIDE, flags, timeout_ns, search);
+	}
+}
+
 /* ---- exports: each function three times, once per layout ---- */
 
 INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns)
 {
 	if (PL_LIKELY(!pl_checked(self)))
-		return lock_slow(self, lock, layout, flags, timeout_ns);
+		return lock_slow(self, lock, layout, flags, timeout_ns, NULL);
 	int err = lock ? pl_check_lock(self, lock) : -EINVAL;
 	if (!err)
-		err = lock_slow(self, lock, layout, flags, timeout_ns);
+		err = lock_slow(self, lock, layout, flags, timeout_ns, NULL);
 	if (!err)
 		pl_check_locked(self, lock);
 	return err;
@@ -668,7 +707,7 @@ INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags,
 		return 0;                                                                                                 \
 	}                                                                                                                 \
                                                                                                                           \
-	int prefix##_lock_slow(pl_thread *self, type *lock) { return lock_slow(self, lock, LAYOUT, 0, PL_FOREVER); }       \
+	int prefix##_lock_slow(pl_thread *self, type *lock) { return lock_slow(self, lock, LAYOUT, 0, PL_FOREVER, NULL); }       \
                                                                                                                           \
 	int prefix##_lock(pl_thread *self, type *lock)                                                                    \
 	{                                                                                                                 \
@@ -681,7 +720,7 @@ INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags,
                                                                                                                           \
 	int prefix##_lock_wait_slow(pl_thread *self, type *lock, uint32_t flags, int64_t timeout_ns)                      \
 	{                                                                                                                 \
-		return lock_slow(self, lock, LAYOUT, flags, timeout_ns);                                                  \
+		return lock_slow(self, lock, LAYOUT, flags, timeout_ns, NULL);                                            \
 	}                                                                                                                 \
                                                                                                                           \
 	int prefix##_lock_wait(pl_thread *self, type *lock, uint32_t flags, int64_t timeout_ns)                           \

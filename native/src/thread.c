@@ -211,8 +211,10 @@ void pl_domain_after_fork(pl_domain *domain, pl_thread *keep)
 		pl_thread *slot = pl_slot(domain, i);
 		if (slot == keep)
 			continue;
-		for (int level = 0; level < PL_NESTING; level++)
+		for (int level = 0; level < PL_NESTING; level++) {
 			slot->nodes[level].state = PL_NODE_IDLE;
+			slot->nodes[level].wait += slot->nodes[level].wait & 1;
+		}
 		slot->depth = 0;
 		pl_held_reset(slot);
 		slot->state = PL_SLOT_FREE;

@@ -7,7 +7,7 @@
 #ifndef PANALOCK_BRIDGE_H
 #define PANALOCK_BRIDGE_H
 
-#include <panalock/qspinlock.h>
+#include <panalock/rqspinlock.h>
 
 PL_EXTERN_C_BEGIN
 
@@ -25,9 +25,6 @@ PL_API int pl_qspin_wide_release(pl_qspinlock_wide *lock);
  * them, then pl_futex_wait() for it to change. @return null: not a domain that this process has open.
  */
 PL_API uint32_t *pl_domain_doorbell(pl_domain *domain);
-
-/** The key of a lock word used with this domain; see layout.h. @return 0: not a domain, or null. */
-PL_API uint64_t pl_lock_key(pl_domain *domain, const void *word);
 
 /** Marks @p self as holder of @p word in a PL_DOMAIN_CHECKS domain, for a lock that was taken without C. @return 0. */
 PL_API int pl_note_locked(pl_thread *self, const void *word);

@@ -38,6 +38,22 @@ static uint64_t time_relaxes(uint32_t count)
 	return pl_os_now() - start;
 }
 
+int pl_os_write(int fd, const void *bytes, uint64_t count)
+{
+	PL_KEEP_ERRNO;
+	const char *from = bytes;
+	while (count) {
+		ssize_t n = write(fd, from, count);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			from += n;
+			count -= (uint64_t)n;
+		}
+	}
+	return 0;
+}
+
 static long membarrier(int command)
 {
 	PL_KEEP_ERRNO;

@@ -45,6 +45,9 @@ bool pl_os_thread_alive(uint32_t pid, uint32_t tid);
 #define PL_KEEP_ERRNO __attribute__((cleanup(pl_os_restore_errno))) const int errno_before = errno
 static inline void pl_os_restore_errno(const int *before) { errno = *before; }
 
+/* Writes all of it; 0 or a negative errno. Async-signal-safe. */
+int pl_os_write(int fd, const void *bytes, uint64_t count);
+
 /* Lets another runnable thread have this CPU. */
 void pl_os_yield(void);
 

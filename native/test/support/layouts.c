@@ -88,3 +88,39 @@ bool is_asleep_at(int layout, const any_lock *lock, const pl_thread *slot)
 {
 	return is_parked(slot) && (any_bits(layout, lock) & (parked_bit(layout) | PL_Q_STANDBY)) == parked_bit(layout);
 }
+
+int any_rq_lock(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_rqspin_lock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_rqspin_byte_lock(self, BYTE(lock));
+	default: return pl_rqspin_wide_lock(self, WIDE(lock));
+	}
+}
+
+int any_rq_lock_wait(int layout, pl_thread *self, any_lock *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_rqspin_lock_wait(self, WORD(lock), flags, timeout_ns, report);
+	case PL_LAYOUT_BYTE: return pl_rqspin_byte_lock_wait(self, BYTE(lock), flags, timeout_ns, report);
+	default: return pl_rqspin_wide_lock_wait(self, WIDE(lock), flags, timeout_ns, report);
+	}
+}
+
+int any_rq_trylock(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_rqspin_trylock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_rqspin_byte_trylock(self, BYTE(lock));
+	default: return pl_rqspin_wide_trylock(self, WIDE(lock));
+	}
+}
+
+int any_rq_unlock(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_rqspin_unlock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_rqspin_byte_unlock(self, BYTE(lock));
+	default: return pl_rqspin_wide_unlock(self, WIDE(lock));
+	}
+}

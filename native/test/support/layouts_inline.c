@@ -46,3 +46,21 @@ int any_unlock_inline(int layout, pl_thread *self, any_lock *lock)
 	default: return pl_qspin_wide_unlock(self, WIDE(lock));
 	}
 }
+
+int any_rq_lock_inline(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_rqspin_lock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_rqspin_byte_lock(self, BYTE(lock));
+	default: return pl_rqspin_wide_lock(self, WIDE(lock));
+	}
+}
+
+int any_rq_unlock_inline(int layout, pl_thread *self, any_lock *lock)
+{
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_rqspin_unlock(self, WORD(lock));
+	case PL_LAYOUT_BYTE: return pl_rqspin_byte_unlock(self, BYTE(lock));
+	default: return pl_rqspin_wide_unlock(self, WIDE(lock));
+	}
+}

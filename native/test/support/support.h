@@ -128,6 +128,15 @@ int any_trylock_inline(int layout, pl_thread *self, any_lock *lock);
 int any_release_inline(int layout, any_lock *lock);
 int any_unlock_inline(int layout, pl_thread *self, any_lock *lock);
 
+/* rqspinlock on the same words, the exported functions. */
+int any_rq_lock(int layout, pl_thread *self, any_lock *lock);
+int any_rq_lock_wait(int layout, pl_thread *self, any_lock *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report);
+int any_rq_trylock(int layout, pl_thread *self, any_lock *lock);
+int any_rq_unlock(int layout, pl_thread *self, any_lock *lock);
+/* The inline forms. */
+int any_rq_lock_inline(int layout, pl_thread *self, any_lock *lock);
+int any_rq_unlock_inline(int layout, pl_thread *self, any_lock *lock);
+
 /* All bits, wherever the layout keeps them; relaxed. */
 uint32_t any_bits(int layout, const any_lock *lock);
 /* The node number at the tail of the spinners' queue. */

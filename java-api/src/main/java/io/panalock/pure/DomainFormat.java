@@ -65,6 +65,7 @@ record DomainFormat(
         }
         long service = base + slotsOffset;
         m.set(service + Shape.THREAD_STATE, Shape.SLOT_USED);
+        m.set(service + Shape.THREAD_HELD_TOP, Shape.HELD); // no fast path takes a lock for it
         writeName(m, service + Shape.THREAD_NAME, "domain");
         m.set(base + Shape.DOMAIN_SLOT_HINT, 1);
         m.set(base + Shape.DOMAIN_SLOTS_USED, 1);
