@@ -25,9 +25,9 @@ INLINE bool bad(const pl_thread *self, const void *lock, int layout)
 INLINE bool take(void *lock, int layout)
 {
 	switch (layout) {
-	case PL_LAYOUT_WORD: return pl_qspin_trylock_inline(lock);
-	case PL_LAYOUT_BYTE: return pl_qspin_byte_trylock_inline(lock);
-	default: return pl_qspin_wide_trylock_inline(lock);
+	case PL_LAYOUT_WORD: return pl_qspin_take(lock);
+	case PL_LAYOUT_BYTE: return pl_qspin_byte_take(lock);
+	default: return pl_qspin_wide_take(lock);
 	}
 }
 

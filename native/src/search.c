@@ -31,6 +31,7 @@ void pl_search_end(pl_search *s)
 {
 	if (pl_load_rlx(&s->node->wait) & 1)
 		pl_search_pause(s);
+	pl_fence(); /* R4: full fence, the end of the wait before any entry that this thread pushes next; pairs with R5 */
 }
 
 /* ---- the chain ---- */
@@ -129,7 +130,7 @@ static bool seems_held(chain *c, uint64_t key, const pl_thread *holder)
 		word = (const uint32_t *)(uintptr_t)(key & ((1ull << PL_KEY_REGION_SHIFT) - 1));
 	else
 		return true;
-	return pl_load_acq(word) & PL_Q_LOCKED; /* R4: acquire, whoever took it has its entry; pairs with L1, L2 */
+	return pl_load_rlx(word) & PL_Q_LOCKED;
 }
 
 static bool in_chain(const chain *c, const pl_thread *slot)
@@ -178,7 +179,7 @@ static bool unchanged(chain *c)
 		if (pl_held_key(pl_load64_rlx(&node->key)) != m->key)
 			return false;
 	}
-	pl_fence(); /* R5: full fence, the holds before the last look at the waits; pairs with R2 */
+	pl_fence(); /* R5: full fence, the holds before the last look at the waits; pairs with R4 */
 	for (uint32_t i = 0; i < c->length; i++)
 		if (pl_load_acq(&pl_node_at(c->domain, c->members[i].number)->wait) != c->members[i].wait) /* R3 */
 			return false;

@@ -71,9 +71,9 @@ typedef struct pl_deadlock {
  * @return 0; -EDEADLK; -ETIMEDOUT; -ESHUTDOWN (poisoned); -EINVAL (null or misaligned argument);
  *         debug checks: -EXDEV (held with another domain).
  */
-PL_API int pl_rqspin_lock(pl_thread *self, pl_rqspinlock *lock);
-PL_API int pl_rqspin_byte_lock(pl_thread *self, pl_rqspinlock_byte *lock);
-PL_API int pl_rqspin_wide_lock(pl_thread *self, pl_rqspinlock_wide *lock);
+PL_MUST_CHECK PL_API int pl_rqspin_lock(pl_thread *self, pl_rqspinlock *lock);
+PL_MUST_CHECK PL_API int pl_rqspin_byte_lock(pl_thread *self, pl_rqspinlock_byte *lock);
+PL_MUST_CHECK PL_API int pl_rqspin_wide_lock(pl_thread *self, pl_rqspinlock_wide *lock);
 
 /**
  * Acquires with a policy and a limit: @p flags are PL_WAIT_*, @p timeout_ns nanoseconds from now, PL_FOREVER (deadlocks are
@@ -81,18 +81,18 @@ PL_API int pl_rqspin_wide_lock(pl_thread *self, pl_rqspinlock_wide *lock);
  * filled in when the result is -EDEADLK. Acquire. May block.
  * @return as above; -EINTR (only with PL_WAIT_INTERRUPTIBLE).
  */
-PL_API int pl_rqspin_lock_wait(pl_thread *self, pl_rqspinlock *lock, uint32_t flags, int64_t timeout_ns,
+PL_MUST_CHECK PL_API int pl_rqspin_lock_wait(pl_thread *self, pl_rqspinlock *lock, uint32_t flags, int64_t timeout_ns,
 			       pl_deadlock *report);
-PL_API int pl_rqspin_byte_lock_wait(pl_thread *self, pl_rqspinlock_byte *lock, uint32_t flags, int64_t timeout_ns,
+PL_MUST_CHECK PL_API int pl_rqspin_byte_lock_wait(pl_thread *self, pl_rqspinlock_byte *lock, uint32_t flags, int64_t timeout_ns,
 				    pl_deadlock *report);
-PL_API int pl_rqspin_wide_lock_wait(pl_thread *self, pl_rqspinlock_wide *lock, uint32_t flags, int64_t timeout_ns,
+PL_MUST_CHECK PL_API int pl_rqspin_wide_lock_wait(pl_thread *self, pl_rqspinlock_wide *lock, uint32_t flags, int64_t timeout_ns,
 				    pl_deadlock *report);
 
 /** Acquires if free and not reserved. Acquire. Call, never waits. @return 0; -EBUSY; -EDEADLK (the caller holds it);
  * -ESHUTDOWN; -EINVAL. */
-PL_API int pl_rqspin_trylock(pl_thread *self, pl_rqspinlock *lock);
-PL_API int pl_rqspin_byte_trylock(pl_thread *self, pl_rqspinlock_byte *lock);
-PL_API int pl_rqspin_wide_trylock(pl_thread *self, pl_rqspinlock_wide *lock);
+PL_MUST_CHECK PL_API int pl_rqspin_trylock(pl_thread *self, pl_rqspinlock *lock);
+PL_MUST_CHECK PL_API int pl_rqspin_byte_trylock(pl_thread *self, pl_rqspinlock_byte *lock);
+PL_MUST_CHECK PL_API int pl_rqspin_wide_trylock(pl_thread *self, pl_rqspinlock_wide *lock);
 
 /**
  * Releases the lock. Release. Inline, a system call when it wakes a sleeper, never waits for the lock.
@@ -152,18 +152,18 @@ static inline void pl_rq_set_entry(pl_thread *self, uint64_t entry)
 }
 
 #define PL_RQSPIN_INLINE(prefix, q, type, LAYOUT)                                                                         \
-	static inline bool prefix##_try_inline(pl_thread *self, type *lock)                                                \
+	PL_MUST_CHECK static inline bool prefix##_try_inline(pl_thread *self, type *lock)                                                \
 	{                                                                                                                 \
 		if (PL_UNLIKELY(!self) || PL_UNLIKELY(!pl_rq_first(self)) || PL_UNLIKELY(pl_rq_entry(self)))               \
 			return false;                                                                                     \
 		pl_rq_set_entry(self, pl_rq_key(self, lock));                                                             \
-		if (PL_LIKELY(q##_trylock_inline(lock)))                                                                  \
+		if (PL_LIKELY(q##_take(lock)))                                                                            \
 			return true;                                                                                      \
 		pl_rq_set_entry(self, 0);                                                                                 \
 		return false;                                                                                             \
 	}                                                                                                                 \
                                                                                                                           \
-	static inline int prefix##_lock_inline(pl_thread *self, type *lock)                                                \
+	PL_MUST_CHECK static inline int prefix##_lock_inline(pl_thread *self, type *lock)                                                \
 	{                                                                                                                 \
 		return PL_LIKELY(prefix##_try_inline(self, lock)) ? 0 : prefix##_lock_slow(self, lock);                    \
 	}                                                                                                                 \
@@ -187,7 +187,7 @@ PL_RQSPIN_INLINE(pl_rqspin_wide, pl_qspin_wide, pl_rqspinlock_wide, PL_LAYOUT_WI
 
 PL_EXTERN_C_END
 
-#if !defined(PL_NO_INLINE) && !defined(PANALOCK_CHECKS)
+#ifndef PL_NO_INLINE
 #define pl_rqspin_lock        pl_rqspin_lock_inline
 #define pl_rqspin_byte_lock   pl_rqspin_byte_lock_inline
 #define pl_rqspin_wide_lock   pl_rqspin_wide_lock_inline
