@@ -46,6 +46,7 @@ enum {
 	spin_reserve_ns = 20000, /* SPIN, timed: reserve after this long */
 	first_nap_ns = 50000,    /* without a slot: first sleep between two looks; doubles up to */
 	last_nap_ns = 1000000,
+	word_looks = 64,         /* a queued spinner looks at the lock's word once in so many sparse looks at its node */
 	tail_tries = 64,         /* compare-and-swaps for a place in the queue before we wait beside it */
 };
 
@@ -97,6 +98,12 @@ INLINE bool take(view v, uint32_t seen, uint32_t clear)
 	return true;
 }
 
+/* Why nobody gets a lock with these bits, or 0. */
+INLINE int dead(uint32_t seen)
+{
+	return PL_LIKELY(!(seen & PL_Q_DEAD)) ? 0 : seen & PL_Q_BROKEN ? -EBADFD : -ESHUTDOWN;
+}
+
 /* Reserves the lock: true if PENDING is ours now. */
 INLINE bool reserve(view v)
 {
@@ -146,8 +153,8 @@ static bool interrupted(pl_thread *self)
 /* Why the wait must end without the lock, or 0. */
 static int must_leave(const wait *w, uint32_t seen, uint64_t now)
 {
-	if (seen & PL_Q_POISON)
-		return -ESHUTDOWN;
+	if (seen & PL_Q_DEAD)
+		return dead(seen);
 	if (w->flags & PL_WAIT_INTERRUPTIBLE && interrupted(w->self))
 		return -EINTR;
 	if (w->search && seen & PL_Q_LOCKED && pl_search_due(w->search, now))
@@ -239,7 +246,7 @@ INLINE bool brief(view v, wait *w)
 		return false;
 	for (int i = 0; i < brief_looks; i++) {
 		uint32_t seen = bits(v);
-		if (seen & (PL_Q_PENDING | PL_Q_POISON))
+		if (seen & (PL_Q_PENDING | PL_Q_DEAD))
 			return false;
 		if (!(seen & PL_Q_LOCKED) && end_wait(v, w, seen, 0))
 			return true;
@@ -302,7 +309,7 @@ INLINE int park(view v, wait *w)
 		pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* P1 */
 	uint32_t responsible = PL_Q_LOCKED | PL_Q_STANDBY | (w->reserved ? 0 : PL_Q_PENDING);
 	uint32_t seen = bits(v);
-	if (!(seen & responsible) || seen & PL_Q_POISON) { /* nobody is left to wake us */
+	if (!(seen & responsible) || seen & PL_Q_DEAD) { /* nobody is left to wake us */
 		withdraw(v, w, true);
 		return 0;
 	}
@@ -539,13 +546,13 @@ INLINE bool leave_queue(view v, uint32_t number)
 	}
 }
 
-/* With PENDING ours: waits for the owner and takes the lock. 0; or -ESHUTDOWN, without it. PENDING stays ours. */
+/* With PENDING ours: waits for the owner and takes the lock. 0; or, without it, why. PENDING stays ours. */
 INLINE int take_reserved(view v)
 {
 	for (;;) {
 		uint32_t seen = bits(v);
-		if (seen & PL_Q_POISON)
-			return -ESHUTDOWN;
+		if (seen & PL_Q_DEAD)
+			return dead(seen);
 		if (!(seen & PL_Q_PENDING) && !reserve(v)) { /* declared void while we did not run */
 			pl_os_watch(v.queue, seen, look_ns);
 		} else if (seen & PL_Q_LOCKED) {
@@ -578,12 +585,12 @@ INLINE int wait_spinning(view v, wait *w)
 	pl_store_rlx(&node->locked, 0);
 	pl_store_rlx(&node->next, 0);
 	seen = bits(v);
-	/* Not queue where poison stands, nor behind a node that does not exist: not a lock, or one unlocked once too often. */
-	if (seen & PL_Q_POISON)
-		return -ESHUTDOWN;
+	/* Not queue where poison stands, nor behind a node that does not exist. */
+	if (seen & PL_Q_DEAD)
+		return dead(seen);
 	if (tail_of(v, seen) && !pl_node_at(w->domain, tail_of(v, seen)))
-		return -EINVAL;
-	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) && !tail_of(v, seen) && take(v, seen, 0))
+		return -EBADFD;
+	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && !tail_of(v, seen) && take(v, seen, 0))
 		return 0;
 	int64_t before = swap_tail(v, w->number);
 	if (before < 0)
@@ -591,17 +598,23 @@ INLINE int wait_spinning(view v, wait *w)
 	if (before && pl_node_at(w->domain, (uint32_t)before)) {
 		/* Q2: release, our node's initialisation before the link (bug rows 1, 2); pairs with Q4 */
 		pl_store_rel(&pl_node_at(w->domain, (uint32_t)before)->next, w->number);
-		while (!pl_load_acq(&node->locked)) { /* Q3: acquire, pairs with Q5 */
+		for (uint32_t n = 1; !pl_load_acq(&node->locked); n++) { /* Q3: acquire, pairs with Q5 */
+			if (n % word_looks == 0 && bits(v) & PL_Q_BROKEN)
+				return -EBADFD;
 			if (!pl_os_watch(&node->locked, 0, sparse_ns))
 				pl_os_yield();
 		}
 	}
-	/* Head of the queue. */
+	/* Head of the queue. A broken word does not say who is its tail: all leave on their own account. */
 	while (seen = bits(v), seen & PL_Q_PENDING || !reserve(v)) {
+		if (seen & PL_Q_BROKEN)
+			return -EBADFD;
 		if (!may_take(v, w, seen, pl_os_now()))
 			pl_os_watch(v.queue, seen, look_ns);
 	}
 	int result = take_reserved(v);
+	if (result == -EBADFD)
+		return result;
 	if (leave_queue(v, w->number))
 		return result;
 	uint32_t next;
@@ -670,7 +683,8 @@ INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, in
 /* A try that did not find the lock free at once. */
 INLINE int try_slow(view v)
 {
-	return bits(v) & PL_Q_POISON ? -ESHUTDOWN : -EBUSY;
+	int err = dead(bits(v));
+	return err ? err : -EBUSY;
 }
 
 int pl_q_wait(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns, pl_search *search)
@@ -774,7 +788,7 @@ INLINE int lock_checked(pl_thread *self, void *lock, int layout, uint32_t flags,
 	{                                                                                                                 \
 		if (prefix##_bad(lock))                                                                                   \
 			return -EINVAL;                                                                                   \
-		return (bits(view_of((void *)(uintptr_t)lock, LAYOUT)) & ~(PL_Q_LOCKED | PL_Q_POISON)) != 0;              \
+		return (bits(view_of((void *)(uintptr_t)lock, LAYOUT)) & ~(PL_Q_LOCKED | PL_Q_DEAD)) != 0;              \
 	}
 
 PL_DEFINE(pl_qspin, pl_qspinlock, PL_LAYOUT_WORD)

@@ -97,6 +97,8 @@ static void bits_of_the_word_do_not_overlap(void **state)
 	assert_int_equal(PL_Q_BYTE_PARKED, 1u << 7);
 	assert_int_equal(all & 0xff, PL_Q_LOCKED | PL_Q_STANDBY | PL_Q_BYTE_PARKED);
 	assert_int_equal(PL_Q_LOCKED, 1);
+	assert_int_equal(PL_Q_BROKEN, 2); /* what a subtraction from a free lock borrows in any case */
+	assert_int_equal(PL_Q_DEAD, PL_Q_POISON | PL_Q_BROKEN);
 	uint32_t highest_node = PL_MAX_SLOTS * PL_NESTING - 1;
 	assert_int_equal((highest_node << PL_Q_TAIL_SHIFT & PL_Q_TAIL_MASK) >> PL_Q_TAIL_SHIFT, highest_node);
 	assert_int_equal((highest_node << PL_Q_BYTE_TAIL_SHIFT & PL_Q_BYTE_TAIL_MASK) >> PL_Q_BYTE_TAIL_SHIFT, highest_node);

@@ -89,6 +89,51 @@ static void byte_unlock_leaves_the_upper_bytes_alone(void **state)
 	assert_int_equal(lock.words[0], PL_Q_PENDING | 5u << PL_Q_BYTE_TAIL_SHIFT);
 }
 
+static void unlock_of_a_free_lock_is_refused_and_changes_nothing(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain);
+	for (int layout = 0; layout < layouts; layout++)
+		for (int inlined = 0; inlined < 2; inlined++) {
+			any_lock lock = {.words = {0, 0}};
+			int expected = layout == PL_LAYOUT_WIDE ? 0 : -EPERM;
+			assert_int_equal(inlined ? any_unlock_inline(layout, self, &lock) : any_unlock(layout, self, &lock), expected);
+			assert_int_equal(any_bits(layout, &lock), 0);
+			assert_int_equal(any_lock_it(layout, self, &lock), 0);
+			assert_int_equal(any_unlock(layout, self, &lock), 0);
+		}
+	any_lock reserved = {.words = {PL_Q_PENDING | 5u << PL_Q_BYTE_TAIL_SHIFT, 0}};
+	assert_int_equal(any_unlock(PL_LAYOUT_BYTE, self, &reserved), -EPERM);
+	assert_int_equal(reserved.words[0], PL_Q_PENDING | 5u << PL_Q_BYTE_TAIL_SHIFT);
+}
+
+/* What unlocks too many leave behind where they are not noticed at once: beside waiters' bits. */
+static void broken_word_is_not_taken_for_a_closed_domain(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain);
+	for (int layout = 0; layout < PL_LAYOUT_WIDE; layout++) {
+		const uint32_t words[] = {0u - 1,
+					  0u - 2,
+					  parked_bit(layout) - 1,
+					  PL_Q_STANDBY - 1,
+					  PL_Q_STANDBY - 2,
+					  PL_Q_PENDING - 1,
+					  (parked_bit(layout) | PL_Q_STANDBY) - 1,
+					  PL_Q_POISON - 1};
+		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+			for (uint32_t flags = 0; flags <= PL_WAIT_SPIN; flags++) {
+				any_lock lock = {.words = {words[i], 0}};
+				assert_int_equal(QUIETLY(any_trylock(layout, self, &lock)), -EBADFD);
+				assert_int_equal(any_trylock_inline(layout, self, &lock), -EBADFD);
+				assert_int_equal(any_lock_inline(layout, self, &lock), -EBADFD);
+				assert_int_equal(QUIETLY(any_lock_wait(layout, self, &lock, flags, PL_FOREVER)), -EBADFD);
+				assert_int_equal(QUIETLY(any_lock_wait(layout, self, &lock, flags, ms)), -EBADFD);
+				assert_int_equal(self->depth, 0);
+			}
+	}
+}
+
 static void wait_gives_up_after_its_timeout_and_leaves_no_trace(void **state)
 {
 	(void)state;
@@ -396,6 +441,34 @@ static void acquire_alone(int index, void *shared)
 
 static uint32_t *queue_word(int layout, any_lock *lock) { return &lock->words[layout == PL_LAYOUT_WIDE]; }
 
+static void meet_a_broken_word(int index, void *shared)
+{
+	(void)index;
+	lone_waiter *w = shared;
+	pl_thread *self = pl_self_in(domain);
+	__atomic_store_n(&w->slot, self, __ATOMIC_RELEASE);
+	REQUIRE_EQUAL(any_lock_wait(w->layout, self, &w->lock, w->flags, PL_FOREVER), -EBADFD);
+}
+
+static void waiters_leave_when_the_word_breaks(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain);
+	for (int layout = 0; layout < PL_LAYOUT_WIDE; layout++)
+		for (uint32_t flags = 0; flags <= PL_WAIT_SPIN; flags++) {
+			lone_waiter w = {.layout = layout, .flags = flags};
+			assert_int_equal(any_lock_it(layout, self, &w.lock), 0);
+			crew *waiters = crew_start(3, meet_a_broken_word, &w);
+			if (flags)
+				AWAIT(any_is_contended(layout, &w.lock));
+			else
+				AWAIT(any_bits(layout, &w.lock) & parked_bit(layout));
+			pl_store_rlx(&w.lock.words[0], UINT32_MAX);
+			crew_join(waiters);
+			assert_int_equal(w.slot->depth, 0);
+		}
+}
+
 static void reservation_that_nobody_uses_is_void_after_a_while(void **state)
 {
 	(void)state;
@@ -642,6 +715,8 @@ int main(void)
 		TEST(lock_is_free_after_init_and_after_zeroing),
 		TEST(inline_and_exported_calls_do_the_same_to_the_word),
 		TEST(byte_unlock_leaves_the_upper_bytes_alone),
+		TEST(unlock_of_a_free_lock_is_refused_and_changes_nothing),
+		TEST(broken_word_is_not_taken_for_a_closed_domain),
 		TEST(wait_gives_up_after_its_timeout_and_leaves_no_trace),
 		TEST(spinners_acquire_in_the_order_of_their_arrival),
 		TEST(sleepers_are_woken_in_the_order_of_their_arrival),
@@ -650,6 +725,7 @@ int main(void)
 		TEST(interruption_ends_waits_of_both_policies),
 		TEST(resumed_wait_keeps_its_place_in_the_line),
 		TEST(sleepers_of_two_locks_in_one_bucket_are_kept_apart),
+		TEST(waiters_leave_when_the_word_breaks),
 		TEST(reservation_that_nobody_uses_is_void_after_a_while),
 		TEST(standby_that_does_nothing_silences_wake_ups_for_a_while_only),
 		TEST(waker_that_finds_nobody_leaves_no_standby_behind),

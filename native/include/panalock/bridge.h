@@ -14,7 +14,7 @@ PL_EXTERN_C_BEGIN
 /**
  * Releases the lock but wakes nobody. Release. Call: no system call, no wait, so that a run-time may make it where it
  * must not block. Debug checks do not see it.
- * @return 0; 1 (the caller must call pl_qspin_kick() next); -EINVAL.
+ * @return 0; 1 (the caller must call pl_qspin_kick() next); -EPERM (nobody held it, see pl_qspin_unlock()); -EINVAL.
  */
 PL_API int pl_qspin_release(pl_qspinlock *lock);
 PL_API int pl_qspin_byte_release(pl_qspinlock_byte *lock);

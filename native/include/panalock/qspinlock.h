@@ -35,6 +35,7 @@
 #ifndef PANALOCK_QSPINLOCK_H
 #define PANALOCK_QSPINLOCK_H
 
+#include <errno.h>
 #include <panalock/atomic.h>
 #include <panalock/thread.h>
 
@@ -49,11 +50,13 @@ PL_EXTERN_C_BEGIN
  * what an unlock subtracts from, STANDBY the only other bit of the lowest byte that a release can leave: so the CPU's flags
  * tell whether a sleeper must be woken (pl_dec_rel in atomic.h). */
 #define PL_Q_LOCKED      0x1u        /**< Held. */
+#define PL_Q_BROKEN      0x2u        /**< Never set: an unlock of a WORD or BYTE lock that nobody held borrows it. */
 #define PL_Q_STANDBY     0x4u        /**< One woken waiter is responsible: an unlocker need not wake another. */
 #define PL_Q_BYTE_PARKED 0x80u       /**< PL_Q_PARKED in BYTE. */
 #define PL_Q_PENDING     0x100u      /**< Reserved: one waiter goes next, nobody may steal. */
 #define PL_Q_POISON      0x200u      /**< Closed for ever. */
 #define PL_Q_PARKED      0x80000000u /**< Waiters sleep: set and cleared under their bucket's lock. WORD and WIDE. */
+#define PL_Q_DEAD        0x202u      /**< PL_Q_POISON | PL_Q_BROKEN: nobody gets a lock with one of them. */
 
 /* The tail of the spinners' queue: a node number. WORD and WIDE keep it in bits 10-30, BYTE in bits 16-31. */
 #define PL_Q_TAIL_SHIFT      10
@@ -97,7 +100,8 @@ PL_API int pl_qspin_wide_init(pl_qspinlock_wide *lock);
  * says the same of any domain. Such a caller gets the lock too: it sleeps and looks in turn, up to a millisecond at a time,
  * longer when many do, behind those who have a slot; it cannot be interrupted, and debug checks do not see it.
  *
- * @return 0; -EINVAL (null or misaligned lock, when it gets to wait); -ESHUTDOWN (poisoned);
+ * @return 0; -EINVAL (null or misaligned lock, when it gets to wait); -ESHUTDOWN (its domain was closed); -EBADFD (the word is
+ *         none of a lock: it was unlocked more often than locked, or is other memory);
  *         -ENOMEM (null @p self, and no memory for the default domain); debug checks: -EDEADLK (this thread holds it), -EXDEV (it is held with another domain).
  */
 PL_API PL_MUST_CHECK int pl_qspin_lock(pl_thread *self, pl_qspinlock *lock);
@@ -114,7 +118,8 @@ PL_API PL_MUST_CHECK int pl_qspin_lock_wait(pl_thread *self, pl_qspinlock *lock,
 PL_API PL_MUST_CHECK int pl_qspin_byte_lock_wait(pl_thread *self, pl_qspinlock_byte *lock, uint32_t flags, int64_t timeout_ns);
 PL_API PL_MUST_CHECK int pl_qspin_wide_lock_wait(pl_thread *self, pl_qspinlock_wide *lock, uint32_t flags, int64_t timeout_ns);
 
-/** Acquires if free and not reserved. Acquire. Inline when free, never waits. @return 0; -EBUSY; -ESHUTDOWN; -EINVAL. */
+/** Acquires if free and not reserved. Acquire. Inline when free, never waits. @return 0; -EBUSY; -ESHUTDOWN;
+ * -EBADFD; -EINVAL. */
 PL_API PL_MUST_CHECK int pl_qspin_trylock(pl_thread *self, pl_qspinlock *lock);
 PL_API PL_MUST_CHECK int pl_qspin_byte_trylock(pl_thread *self, pl_qspinlock_byte *lock);
 PL_API PL_MUST_CHECK int pl_qspin_wide_trylock(pl_thread *self, pl_qspinlock_wide *lock);
@@ -122,7 +127,8 @@ PL_API PL_MUST_CHECK int pl_qspin_wide_trylock(pl_thread *self, pl_qspinlock_wid
 /**
  * Releases the lock; @p self is any slot of the lock's domain, null stands for the default domain's slot 0. Release. Inline, a system call when it wakes a sleeper,
  * never waits for the lock.
- * @return 0; -EINVAL; -EPERM (debug checks: this thread does not hold it; nothing was released).
+ * @return 0; -EINVAL; -EPERM (WORD and BYTE: nobody holds it; debug checks: this thread does not hold it; nothing was
+ *         released). Without debug checks an unlock of a free lock goes unnoticed in WIDE, where it does no harm.
  */
 PL_API int pl_qspin_unlock(pl_thread *self, pl_qspinlock *lock);
 PL_API int pl_qspin_byte_unlock(pl_thread *self, pl_qspinlock_byte *lock);
@@ -175,7 +181,7 @@ static inline bool pl_qspin_take(pl_qspinlock *lock)
 	if (PL_LIKELY(pl_cas_acq(&lock->word, 0, PL_Q_LOCKED))) /* L1: acquire, pairs with U1 */
 		return true;
 	uint32_t seen = pl_load_rlx(&lock->word);
-	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) &&
+	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_DEAD)) &&
 	       pl_cas_acq(&lock->word, seen, seen | PL_Q_LOCKED); /* L1 */
 }
 
@@ -184,13 +190,13 @@ static inline bool pl_qspin_byte_take(pl_qspinlock_byte *lock)
 	if (PL_LIKELY(pl_cas_acq(&lock->word, 0, PL_Q_LOCKED))) /* L1: acquire, pairs with U2 */
 		return true;
 	uint32_t seen = pl_load_rlx(&lock->word);
-	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_POISON)) &&
+	return !(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_DEAD)) &&
 	       pl_cas_acq(&lock->word, seen, seen | PL_Q_LOCKED); /* L1 */
 }
 
 static inline bool pl_qspin_wide_take(pl_qspinlock_wide *lock)
 {
-	return PL_LIKELY(!(pl_load_rlx(&lock->queue) & (PL_Q_PENDING | PL_Q_POISON))) &&
+	return PL_LIKELY(!(pl_load_rlx(&lock->queue) & (PL_Q_PENDING | PL_Q_DEAD))) &&
 	       PL_LIKELY(pl_cas_acq(&lock->owner, 0, PL_Q_LOCKED)); /* L1: acquire, pairs with U3 */
 }
 
@@ -239,20 +245,31 @@ PL_MUST_CHECK static inline int pl_qspin_wide_trylock_inline(pl_thread *self, pl
 	return PL_LIKELY(pl_qspin_wide_take(lock)) ? 0 : pl_qspin_wide_trylock_slow(self, lock);
 }
 
-/* Releases without waking: true when the caller must call pl_qspin_kick() next. */
-static inline bool pl_qspin_release_inline(pl_qspinlock *lock)
+/* Releases without waking: 1 when the caller must call pl_qspin_kick() next; 0; -EPERM (nobody held it). */
+static inline int pl_qspin_release_inline(pl_qspinlock *lock)
 {
 	/* U1: release, pairs with L1, L2; one word, so no fence towards P1 is needed; pairs with P1, P2 */
-	return pl_dec_rel(&lock->word, PL_Q_STANDBY) > 0;
+	int kick = pl_dec_rel(&lock->word, PL_Q_STANDBY);
+	if (PL_UNLIKELY(kick < 0)) {
+		__atomic_fetch_add(&lock->word, 1, __ATOMIC_RELAXED); /* back to free, unless somebody came between */
+		return -EPERM;
+	}
+	return kick;
 }
 
-static inline bool pl_qspin_byte_release_inline(pl_qspinlock_byte *lock)
+static inline int pl_qspin_byte_release_inline(pl_qspinlock_byte *lock)
 {
+	uint8_t *byte = (uint8_t *)(void *)&lock->word;
 	/* U2: release, pairs with L1, L2; the byte holds every bit that decides about a kick; pairs with P1, P2 */
-	return pl_dec8_rel((uint8_t *)(void *)&lock->word, PL_Q_STANDBY) > 0;
+	int kick = pl_dec8_rel(byte, PL_Q_STANDBY);
+	if (PL_UNLIKELY(kick < 0)) {
+		__atomic_fetch_add(byte, (uint8_t)1, __ATOMIC_RELAXED);
+		return -EPERM;
+	}
+	return kick;
 }
 
-static inline bool pl_qspin_wide_release_inline(pl_qspinlock_wide *lock)
+static inline int pl_qspin_wide_release_inline(pl_qspinlock_wide *lock)
 {
 	pl_store_rel(&lock->owner, 0); /* U3: release, pairs with L1, L2 */
 	/* Store `owner`, then load `queue`: the parking side orders this for us with a heavy fence (P1), so that the
@@ -265,16 +282,18 @@ static inline bool pl_qspin_wide_release_inline(pl_qspinlock_wide *lock)
 
 static inline int pl_qspin_unlock_inline(pl_thread *self, pl_qspinlock *lock)
 {
-	if (PL_UNLIKELY(pl_qspin_release_inline(lock)))
+	int kick = pl_qspin_release_inline(lock);
+	if (PL_UNLIKELY(kick > 0))
 		pl_qspin_kick(self, lock, PL_LAYOUT_WORD, 1);
-	return 0;
+	return PL_UNLIKELY(kick < 0) ? kick : 0;
 }
 
 static inline int pl_qspin_byte_unlock_inline(pl_thread *self, pl_qspinlock_byte *lock)
 {
-	if (PL_UNLIKELY(pl_qspin_byte_release_inline(lock)))
+	int kick = pl_qspin_byte_release_inline(lock);
+	if (PL_UNLIKELY(kick > 0))
 		pl_qspin_kick(self, lock, PL_LAYOUT_BYTE, 1);
-	return 0;
+	return PL_UNLIKELY(kick < 0) ? kick : 0;
 }
 
 static inline int pl_qspin_wide_unlock_inline(pl_thread *self, pl_qspinlock_wide *lock)

@@ -24,8 +24,9 @@ final class CriticalByte extends QSpinLock {
 
     @Override
     public void unlock() {
-        if (Critical.byteRelease(word) > 0) {
-            kick();
+        int result = Critical.byteRelease(word);
+        if (result != 0) {
+            afterRelease(result);
         }
     }
 }

@@ -24,8 +24,9 @@ final class CriticalWide extends QSpinLock {
 
     @Override
     public void unlock() {
-        if (Critical.wideRelease(word) > 0) {
-            kick();
+        int result = Critical.wideRelease(word);
+        if (result != 0) {
+            afterRelease(result);
         }
     }
 }

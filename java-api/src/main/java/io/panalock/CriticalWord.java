@@ -24,8 +24,9 @@ final class CriticalWord extends QSpinLock {
 
     @Override
     public void unlock() {
-        if (Critical.wordRelease(word) > 0) {
-            kick();
+        int result = Critical.wordRelease(word);
+        if (result != 0) {
+            afterRelease(result);
         }
     }
 }

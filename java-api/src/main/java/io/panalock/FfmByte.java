@@ -26,8 +26,9 @@ final class FfmByte extends QSpinLock {
 
     @Override
     public void unlock() {
-        if (pl_qspin_byte_release(word) > 0) {
-            kick();
+        int result = pl_qspin_byte_release(word);
+        if (result != 0) {
+            afterRelease(result);
         }
     }
 }

@@ -36,8 +36,9 @@ final class JniWord extends QSpinLock {
 
     @Override
     public void unlock() {
-        if (release() > 0) {
-            kick();
+        int result = release();
+        if (result != 0) {
+            afterRelease(result);
         }
     }
 }

@@ -399,7 +399,8 @@ public abstract sealed class QSpinLock implements Lock
      * Releases the lock and wakes a waiter if one sleeps. Once released, nothing is thrown.
      *
      * @throws IllegalStateException the lock's arena is closed; nothing was released
-     * @throws IllegalMonitorStateException with debug checks: this thread does not hold it; nothing was released
+     * @throws IllegalMonitorStateException nobody holds it, or with debug checks: this thread does not hold it; nothing was
+     *     released. Without debug checks an unlock of a free WIDE lock goes unnoticed and does no harm
      */
     @Override
     public abstract void unlock();
@@ -573,16 +574,34 @@ public abstract sealed class QSpinLock implements Lock
         check(waitObserved(self, 0, FOREVER));
     }
 
-    /** A try that failed: because the domain is closed? */
+    /** A try that failed: because the lock is busy, or because nobody gets it any more? */
     final boolean refused() {
-        if (QSpin.whyBusy(pureWord) == -Layouts.ESHUTDOWN) {
-            throw closed();
+        int why = QSpin.whyBusy(pureWord);
+        if (why != -Layouts.EBUSY) {
+            throw failure(why);
         }
         return false;
     }
 
+    /** What follows a release by C with a result other than 0. */
+    final void afterRelease(int result) {
+        if (result < 0) {
+            throw nobodyHolds();
+        }
+        kick();
+    }
+
+    private IllegalMonitorStateException nobodyHolds() {
+        return new IllegalMonitorStateException(
+                Thread.currentThread().getName() + " unlocks \"" + name + "\", which nobody holds.");
+    }
+
     /** What follows the release of a WORD or BYTE lock that was not just LOCKED: wakes the next waiter if that is due. */
     final void released(int left) {
+        if ((left & Layouts.Q_LOCKED) == 0) {
+            pureWord.takeBack();
+            throw nobodyHolds();
+        }
         if (pureWord.mustKick(left)) {
             kick();
         }
@@ -710,6 +729,7 @@ public abstract sealed class QSpinLock implements Lock
     final RuntimeException failure(int result) {
         return switch (-result) {
             case Layouts.ESHUTDOWN -> closed();
+            case Layouts.EBADFD -> damaged();
             case Layouts.ENOSPC -> domain.noSlot();
             case Layouts.EDEADLK ->
                 new IllegalMonitorStateException(Thread.currentThread().getName() + " locks \"" + name
@@ -723,6 +743,12 @@ public abstract sealed class QSpinLock implements Lock
 
     final IllegalStateException arenaClosed() {
         return new IllegalStateException("\"" + name + "\" cannot be unlocked: its arena is closed.");
+    }
+
+    private IllegalStateException damaged() {
+        return new IllegalStateException("\"" + name + "\" cannot be locked: its word is 0x" + Integer.toHexString(pureWord.bits())
+                + ", which no " + layout + " lock can be. It was unlocked more often than locked (-Dpanalock.checks=true says"
+                + " where), or the memory is used for something else too.");
     }
 
     private IllegalStateException closed() {

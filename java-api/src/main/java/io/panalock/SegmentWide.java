@@ -16,7 +16,7 @@ final class SegmentWide extends QSpinLock {
 
     private boolean take() {
         MemorySegment w = word;
-        return ((int) INT.getOpaque(w, (long) Integer.BYTES) & (Layouts.Q_PENDING | Layouts.Q_POISON)) == 0
+        return ((int) INT.getOpaque(w, (long) Integer.BYTES) & (Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
                 && (int) INT.compareAndExchangeAcquire(w, 0L, 0, Layouts.Q_LOCKED) == 0; // L1J
     }
 

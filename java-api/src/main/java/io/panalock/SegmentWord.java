@@ -19,7 +19,7 @@ final class SegmentWord extends QSpinLock {
 
     private static boolean takeBeside(MemorySegment w) {
         int seen = (int) INT.getOpaque(w, 0L);
-        return (seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_POISON)) == 0
+        return (seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
                 && (int) INT.compareAndExchangeAcquire(w, 0L, seen, seen | Layouts.Q_LOCKED) == seen; // L1J
     }
 

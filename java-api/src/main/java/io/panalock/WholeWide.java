@@ -16,7 +16,7 @@ final class WholeWide extends QSpinLock {
     }
 
     private boolean take() {
-        boolean taken = ((int) INT.getOpaque(ALL, address + Integer.BYTES) & (Layouts.Q_PENDING | Layouts.Q_POISON)) == 0
+        boolean taken = ((int) INT.getOpaque(ALL, address + Integer.BYTES) & (Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
                 && (int) INT.compareAndExchangeAcquire(ALL, address, 0, Layouts.Q_LOCKED) == 0; // L1J
         Reference.reachabilityFence(this); // the domain is mapped as long as this object is reachable
         return taken;

@@ -21,7 +21,7 @@ final class WholeWord extends QSpinLock {
 
     private boolean takeBeside() {
         int seen = (int) INT.getOpaque(ALL, address);
-        return (seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_POISON)) == 0
+        return (seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
                 && (int) INT.compareAndExchangeAcquire(ALL, address, seen, seen | Layouts.Q_LOCKED) == seen; // L1J
     }
 

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -61,6 +62,52 @@ class QSpinLockTest {
         assertThat(lock.tryLock(1, TimeUnit.DAYS)).isTrue();
         lock.unlock();
         assertThat(lock.isLocked()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void anUnlockOfAFreeLockSaysSoAndDoesNoHarm(Backend backend, Layout layout) {
+        QSpinLock pooled = make(backend, layout);
+        try (Arena arena = Arena.ofShared()) {
+            QSpinLock placed = QSpinLock.builder().backend(backend).layout(layout).name("orders").at(arena.allocate(64, 64), 0);
+            for (QSpinLock lock : new QSpinLock[] {pooled, placed}) {
+                if (layout == Layout.WIDE) {
+                    lock.unlock();
+                } else {
+                    assertThatThrownBy(lock::unlock)
+                            .isInstanceOf(IllegalMonitorStateException.class)
+                            .hasMessage(Thread.currentThread().getName() + " unlocks \"orders\", which nobody holds.");
+                }
+                assertThat(lock.tryLock()).isTrue();
+                lock.unlock();
+                assertThat(lock.toString()).contains("free");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void aWordThatNoLockCanBeIsNotTakenForAClosedDomain(Backend backend, Layout layout) {
+        if (layout == Layout.WIDE) {
+            return; // its unlock stores a constant
+        }
+        for (WaitPolicy policy : WaitPolicy.values()) {
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment word = arena.allocate(64, 64);
+                QSpinLock lock = QSpinLock.builder().backend(backend).layout(layout).policy(policy).name("orders").at(word, 0);
+                for (int broken : new int[] {-1, -2, 3, 0x7fffffff}) {
+                    word.set(ValueLayout.JAVA_INT, 0, broken);
+                    for (ThrowingCallable call : new ThrowingCallable[] {
+                        lock::lock, lock::tryLock, lock::lockInterruptibly, () -> lock.tryLock(1, TimeUnit.MILLISECONDS)
+                    }) {
+                        assertThatThrownBy(call)
+                                .isInstanceOf(IllegalStateException.class)
+                                .hasMessageContaining("\"orders\" cannot be locked: its word is 0x")
+                                .hasMessageContaining("unlocked more often than locked");
+                    }
+                }
+            }
+        }
     }
 
     @ParameterizedTest

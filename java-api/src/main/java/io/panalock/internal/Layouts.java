@@ -38,11 +38,13 @@ public final class Layouts {
     public static final int LAYOUT_WIDE = 2;
 
     public static final int Q_LOCKED = 0x1;
+    public static final int Q_BROKEN = 0x2;
     public static final int Q_STANDBY = 0x4;
     public static final int Q_BYTE_PARKED = 0x80;
     public static final int Q_PENDING = 0x100;
     public static final int Q_POISON = 0x200;
     public static final int Q_PARKED = 0x80000000;
+    public static final int Q_DEAD = 0x202;
 
     public static final int RING_VERSION = 1;
     public static final int RING_MAGIC_LO = 0x474e4952;
@@ -81,6 +83,7 @@ public final class Layouts {
     public static final int EDEADLK = 35;
     public static final int EPROTO = 71;
     public static final int EBADMSG = 74;
+    public static final int EBADFD = 77;
     public static final int EUSERS = 87;
     public static final int ESHUTDOWN = 108;
     public static final int ETIMEDOUT = 110;

@@ -41,7 +41,7 @@ final class Compete {
         LockWord v = w.lock;
         for (int i = 0; i < BRIEF_LOOKS; i++) {
             int seen = v.bits();
-            if ((seen & (Layouts.Q_PENDING | Layouts.Q_POISON)) != 0) {
+            if ((seen & (Layouts.Q_PENDING | Layouts.Q_DEAD)) != 0) {
                 return false;
             }
             if ((seen & Layouts.Q_LOCKED) == 0 && v.take(seen, 0)) {

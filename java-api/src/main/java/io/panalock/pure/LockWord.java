@@ -34,7 +34,8 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
         return layout == Layouts.LAYOUT_WIDE;
     }
 
-    int bits() {
+    /** All bits, wherever they live. */
+    public int bits() {
         int bits = memory.get(queue);
         return wide() ? bits | memory.get(owner) : bits;
     }
@@ -90,6 +91,19 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
             clearBits(clear);
         }
         return true;
+    }
+
+    /** Why nobody gets a lock with these bits, or 0. */
+    static int dead(int seen) {
+        if ((seen & Layouts.Q_DEAD) == 0) {
+            return 0;
+        }
+        return (seen & Layouts.Q_BROKEN) != 0 ? -Layouts.EBADFD : -Layouts.ESHUTDOWN;
+    }
+
+    /** After a release that left these bits behind though nobody held the lock: back to free. */
+    public void takeBack() {
+        memory.getAndAdd(owner, Layouts.Q_LOCKED); // unless somebody came between
     }
 
     /** Reserves the lock: true if PENDING is ours now. */

@@ -22,7 +22,7 @@ final class Park {
             }
             int responsible = Layouts.Q_LOCKED | Layouts.Q_STANDBY | (w.reserved ? 0 : Layouts.Q_PENDING);
             int seen = w.lock.bits();
-            if ((seen & responsible) == 0 || (seen & Layouts.Q_POISON) != 0) { // nobody is left to wake us
+            if ((seen & responsible) == 0 || (seen & Layouts.Q_DEAD) != 0) { // nobody is left to wake us
                 withdraw(w, true);
                 return 0;
             }

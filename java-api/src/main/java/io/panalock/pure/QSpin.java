@@ -24,20 +24,21 @@ public final class QSpin {
     public static boolean tryLock(LockWord lock) {
         Memory m = lock.memory();
         if (lock.wide()) {
-            return (m.get(lock.queue()) & (Layouts.Q_PENDING | Layouts.Q_POISON)) == 0
+            return (m.get(lock.queue()) & (Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
                     && m.casAcquire(lock.owner(), 0, Layouts.Q_LOCKED); // L1J: acquire, pairs with U3, U3J
         }
         if (m.casAcquire(lock.owner(), 0, Layouts.Q_LOCKED)) { // L1J: acquire, pairs with U1, U2, U1J
             return true;
         }
         int seen = m.get(lock.owner());
-        return (seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_POISON)) == 0
+        return (seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
                 && m.casAcquire(lock.owner(), seen, seen | Layouts.Q_LOCKED); // L1J
     }
 
-    /** Why a tryLock failed: {@code -ESHUTDOWN} or {@code -EBUSY}. */
+    /** Why a tryLock failed: {@code -ESHUTDOWN}, {@code -EBADFD} or {@code -EBUSY}. */
     public static int whyBusy(LockWord lock) {
-        return (lock.bits() & Layouts.Q_POISON) != 0 ? -Layouts.ESHUTDOWN : -Layouts.EBUSY;
+        int dead = LockWord.dead(lock.bits());
+        return dead != 0 ? dead : -Layouts.EBUSY;
     }
 
     /** Acquires, waiting if need be: {@link #tryLock}, then {@link #lockWait}. */
@@ -54,7 +55,8 @@ public final class QSpin {
      * @param flags {@code WAIT_*}
      * @param timeoutNanos from now; negative: no limit
      * @param slot the calling thread's slot
-     * @return 0; {@code -ETIMEDOUT}; {@code -EINTR}; {@code -ESHUTDOWN} (poisoned); {@code -EINVAL} (no such slot or flag)
+     * @return 0; {@code -ETIMEDOUT}; {@code -EINTR}; {@code -ESHUTDOWN} (poisoned); {@code -EBADFD} (no lock's
+     *     word); {@code -EINVAL} (no such slot or flag)
      * @throws IllegalStateException the arena of the lock was closed
      */
     public static int lockWait(PureDomain domain, LockWord lock, int flags, long timeoutNanos, int slot) {
@@ -151,6 +153,7 @@ public final class QSpin {
      * Releases the lock; never throws once it has, never waits for it. Release.
      *
      * @param slot any slot of the domain, 0 included
+     * @throws IllegalMonitorStateException nobody holds it (WORD and BYTE; unnoticed and harmless in WIDE)
      */
     public static void unlock(PureDomain domain, LockWord lock, int slot) {
         Memory m = lock.memory();
@@ -161,6 +164,11 @@ public final class QSpin {
         } else {
             // U1J: release, pairs with L1, L2, L1J, L2J; one word, so no fence for P1. 32 bits in BYTE too: see Memory.
             left = m.getAndAddRelease(lock.owner(), -Layouts.Q_LOCKED);
+            if ((left & Layouts.Q_LOCKED) == 0) {
+                lock.takeBack();
+                throw new IllegalMonitorStateException(
+                        Thread.currentThread().getName() + " unlocks a lock that nobody holds.");
+            }
         }
         if (lock.mustKick(left)) {
             Kick.kick(domain, lock, slot);
@@ -201,6 +209,6 @@ public final class QSpin {
 
     /** Whether somebody waits for the lock (a hint). */
     public static boolean isContended(LockWord lock) {
-        return (lock.bits() & ~(Layouts.Q_LOCKED | Layouts.Q_POISON)) != 0;
+        return (lock.bits() & ~(Layouts.Q_LOCKED | Layouts.Q_DEAD)) != 0;
     }
 }

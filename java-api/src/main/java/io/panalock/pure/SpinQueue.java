@@ -11,6 +11,7 @@ final class SpinQueue {
     private SpinQueue() {}
 
     private static final int TAIL_TRIES = 64; // compare-and-swaps for a place in the queue before we wait beside it
+    private static final int WORD_LOOKS = 64; // a queued spinner looks at the lock once in so many looks at its node
     private static final int NO_PLACE = -1;
 
     /** 0, or a negative errno value. */
@@ -37,14 +38,14 @@ final class SpinQueue {
         m.set(w.node + Shape.NODE_LOCKED, 0);
         m.set(w.node + Shape.NODE_NEXT, 0);
         seen = v.bits();
-        if ((seen & Layouts.Q_POISON) != 0) {
-            return -Layouts.ESHUTDOWN;
+        int dead = LockWord.dead(seen);
+        if (dead != 0) {
+            return dead;
         }
         if (foreign(w, v.tailOf(seen))) {
-            return -Layouts.EINVAL;
+            return -Layouts.EBADFD;
         }
-        int taken = Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_POISON;
-        if ((seen & taken) == 0 && v.tailOf(seen) == 0 && v.take(seen, 0)) {
+        if ((seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING)) == 0 && v.tailOf(seen) == 0 && v.take(seen, 0)) {
             return 0;
         }
         w.queued = true;
@@ -56,7 +57,11 @@ final class SpinQueue {
         if (before != 0 && !foreign(w, before)) {
             // Q2J: release: our node's initialisation goes before the link; pairs with Q4, Q4J
             m.setRelease(w.domain.nodeAt(before) + Shape.NODE_NEXT, w.number);
-            while (m.getAcquire(w.node + Shape.NODE_LOCKED) == 0) { // Q3J: acquire, pairs with Q5, Q5J
+            for (int n = 1; m.getAcquire(w.node + Shape.NODE_LOCKED) == 0; n++) { // Q3J: acquire, pairs with Q5, Q5J
+                if (n % WORD_LOOKS == 0 && (v.bits() & Layouts.Q_BROKEN) != 0) {
+                    w.queued = false;
+                    return -Layouts.EBADFD;
+                }
                 w.watchLong(m, w.node + Shape.NODE_LOCKED, 0);
             }
         }
@@ -65,7 +70,7 @@ final class SpinQueue {
         return result;
     }
 
-    /** No node of the domain: this is no lock, or one that was unlocked once too often. */
+    /** No node of the domain: this is no lock. */
     private static boolean foreign(Wait w, int number) {
         return number != 0 && !w.domain.isSlot(PureDomain.slotOf(number));
     }
@@ -74,6 +79,9 @@ final class SpinQueue {
         LockWord v = w.lock;
         for (; ; ) {
             int seen = v.bits();
+            if ((seen & Layouts.Q_BROKEN) != 0) {
+                return -Layouts.EBADFD; // the word does not say who is its tail: all leave on their own account
+            }
             if ((seen & Layouts.Q_PENDING) == 0 && v.reserve()) {
                 break;
             }
@@ -82,6 +90,9 @@ final class SpinQueue {
             }
         }
         int result = takeReserved(w);
+        if (result == -Layouts.EBADFD) {
+            return result;
+        }
         if (!leaveQueue(v, w.number)) {
             int next;
             while ((next = w.memory.getAcquire(w.node + Shape.NODE_NEXT)) == 0) { // Q4J: acquire, pairs with Q2, Q2J
@@ -119,13 +130,14 @@ final class SpinQueue {
         }
     }
 
-    /** With PENDING ours: waits for the owner and takes the lock. 0; or -ESHUTDOWN, without it. PENDING stays ours. */
+    /** With PENDING ours: waits for the owner and takes the lock. 0; or, without it, why. PENDING stays ours. */
     private static int takeReserved(Wait w) {
         LockWord v = w.lock;
         for (; ; ) {
             int seen = v.bits();
-            if ((seen & Layouts.Q_POISON) != 0) {
-                return -Layouts.ESHUTDOWN;
+            int dead = LockWord.dead(seen);
+            if (dead != 0) {
+                return dead;
             }
             if ((seen & Layouts.Q_PENDING) == 0 && !v.reserve()) { // declared void while we did not run
                 w.watch(v.memory(), v.queue(), seen);

@@ -85,8 +85,9 @@ final class Wait {
 
     /** Why the wait must end without the lock, or 0. */
     int mustLeave(int seen, long now) {
-        if ((seen & Layouts.Q_POISON) != 0) {
-            return -Layouts.ESHUTDOWN;
+        int dead = LockWord.dead(seen);
+        if (dead != 0) {
+            return dead;
         }
         if (interruptible() && interruption(memory, slotAddress)) {
             return -Layouts.EINTR;

@@ -2,6 +2,7 @@
 package io.panalock.pure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
@@ -255,6 +256,21 @@ class PureLockTest {
         assertThat(QSpin.tryLock(lock)).isFalse();
         assertThat(QSpin.whyBusy(lock)).isEqualTo(-Layouts.ESHUTDOWN);
         assertThat(lock.bits()).isEqualTo(Layouts.Q_POISON);
+    }
+
+    @Test
+    void anUnlockOfAFreeLockSaysSoAndDoesNoHarm() {
+        for (int layout = WORD; layout < Layouts.LAYOUT_WIDE; layout++) {
+            LockWord lock = pooled(layout);
+            assertThatThrownBy(() -> unlock(lock))
+                    .isInstanceOf(IllegalMonitorStateException.class)
+                    .hasMessageContaining("that nobody holds");
+            assertThat(lock.bits()).isZero();
+            lock.memory().set(lock.owner(), -1);
+            assertThat(QSpin.tryLock(lock)).isFalse();
+            assertThat(QSpin.whyBusy(lock)).isEqualTo(-Layouts.EBADFD);
+            lock.memory().set(lock.owner(), 0);
+        }
     }
 
     @Test

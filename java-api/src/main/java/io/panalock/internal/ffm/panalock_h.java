@@ -11191,6 +11191,15 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_Q_LOCKED() {
         return PL_Q_LOCKED;
     }
+    private static final int PL_Q_BROKEN = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_BROKEN 2
+     * }
+     */
+    public static int PL_Q_BROKEN() {
+        return PL_Q_BROKEN;
+    }
     private static final int PL_Q_STANDBY = (int)4L;
     /**
      * {@snippet lang=c :
@@ -11235,6 +11244,15 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_Q_PARKED() {
         return PL_Q_PARKED;
+    }
+    private static final int PL_Q_DEAD = (int)514L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_Q_DEAD 514
+     * }
+     */
+    public static int PL_Q_DEAD() {
+        return PL_Q_DEAD;
     }
     private static final int PL_Q_TAIL_MASK = (int)2147482624L;
     /**
