@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <panalock/futex.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static const uint32_t values[] = {0, 1, 5, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
@@ -93,7 +94,11 @@ static void read_only_write_only_and_absent_memory_give_efault(void **state)
 	long page = sysconf(_SC_PAGESIZE);
 	uint32_t here = 0;
 	static const int protections[] = {PROT_NONE, PROT_READ, PROT_WRITE};
-	for (int p = 0; p < 3; p++) {
+	/* Where reading by system call is forbidden or unknown (emulators), nothing tells that a page is write-only. */
+	uint32_t seen;
+	struct iovec to = {&seen, sizeof seen}, from = {&here, sizeof here};
+	int kinds = process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof seen ? 3 : 2;
+	for (int p = 0; p < kinds; p++) {
 		uint32_t *word = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		*word = 5;
 		assert_int_equal(mprotect(word, (size_t)page, protections[p]), 0);

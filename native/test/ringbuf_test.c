@@ -761,7 +761,7 @@ __attribute__((unused)) static void handlers_that_interrupt_reservations_never_h
 	uint64_t seen = 0, signals = scaled(3000);
 	crew *c = crew_start(2, remember_and_reserve, &s);
 	AWAIT(__atomic_load_n(&s.running, __ATOMIC_ACQUIRE) == 2);
-	for (uint64_t i = 0; i < signals; i++) {
+	for (uint64_t i = 0; i < signals || !__atomic_load_n(&handled, __ATOMIC_RELAXED); i++) {
 		for (int t = 0; t < 2; t++)
 			pthread_kill(stormed[t], SIGUSR1);
 		for (int n = 0; n < 20; n++)
