@@ -24,7 +24,7 @@ compile() {
 }
 
 check "$library" waits
-slow_paths=$("$OBJDUMP" -d "$library" | sed -n 's/^[0-9a-f]* <\(pl_[a-z_]*_lock_slow\)>:$/\1/p')
+slow_paths=$("$OBJDUMP" -d "$library" | sed -n 's/^[0-9a-f]* <\(pl_[a-z_]*_lock_\(slow\|wait\|wait_slow\)\)>:$/\1/p')
 # shellcheck disable=SC2086 # names
 check "$library" reaches pl_cpu_wait_change pl_qspin_lock_slow pl_line_lock $slow_paths
 
@@ -44,11 +44,21 @@ compile "$work/fast.so" <<'C'
 PATHS(pl_qspin, pl_qspinlock)
 PATHS(pl_qspin_byte, pl_qspinlock_byte)
 PATHS(pl_qspin_wide, pl_qspinlock_wide)
+int mutex_lock(pl_thread *t, pl_mutex *m);
+int mutex_lock(pl_thread *t, pl_mutex *m) { return pl_mutex_lock_inline(t, m); }
+int mutex_unlock(pl_thread *t, pl_mutex *m);
+int mutex_unlock(pl_thread *t, pl_mutex *m) { return pl_mutex_unlock_inline(t, m); }
+uint64_t guard(pl_thread *t, uint64_t name);
+uint64_t guard(pl_thread *t, uint64_t name) { return pl_shazptr_acquire_inline(t, name); }
+int unguard(pl_thread *t, uint64_t guard);
+int unguard(pl_thread *t, uint64_t guard) { return pl_shazptr_clear_inline(t, guard); }
 C
 check "$work/fast.so" fast \
 	pl_qspin_fast_try=1+pl_qspin_trylock_slow pl_qspin_fast_lock=1+pl_qspin_lock_slow pl_qspin_fast_unlock=1+pl_qspin_kick \
 	pl_qspin_byte_fast_try=1+pl_qspin_byte_trylock_slow pl_qspin_byte_fast_lock=1+pl_qspin_byte_lock_slow pl_qspin_byte_fast_unlock=1+pl_qspin_kick \
-	pl_qspin_wide_fast_try=1+pl_qspin_wide_trylock_slow pl_qspin_wide_fast_lock=1+pl_qspin_wide_lock_slow pl_qspin_wide_fast_unlock=0+pl_qspin_kick
+	pl_qspin_wide_fast_try=1+pl_qspin_wide_trylock_slow pl_qspin_wide_fast_lock=1+pl_qspin_wide_lock_slow pl_qspin_wide_fast_unlock=0+pl_qspin_kick \
+	mutex_lock=1+pl_mutex_lock_slow mutex_unlock=0+pl_mutex_unlock_slow+pl_mutex_kick \
+	guard=0+pl_shazptr_acquire_slow unguard=0+pl_shazptr_clear_slow
 
 # atomic.h, every function of it.
 echo '#include <panalock/atomic.h>' | compile "$work/atomic.so" -fkeep-inline-functions
