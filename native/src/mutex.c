@@ -70,7 +70,7 @@ static bool bad_self(const pl_thread *self) { return !self || self->index == 0; 
 /* `state`, and of `owner` HELD and POISON. */
 static uint32_t bits(const pl_mutex *m)
 {
-	uint32_t state = pl_load_rlx(&m->state) & ((1u << PL_M_TAIL_SHIFT) - 1);
+	uint32_t state = pl_load_rlx(&m->state) & ~PL_M_TAIL_MASK;
 	return state | (pl_load_rlx(&m->owner) & (PL_M_HELD | PL_M_POISON));
 }
 
@@ -233,10 +233,10 @@ static int leave_queue(void *of, uint64_t now)
 static int spin(wait *w)
 {
 	uint32_t seen = pl_load_rlx(&w->mutex->state);
-	bool second = seen & PL_M_SPINNER || seen >> PL_M_TAIL_SHIFT;
+	bool second = seen & PL_M_SPINNER || seen & PL_M_TAIL_MASK;
 	if (seen & PL_M_WAITERS || (second && pl_os_cpus <= 2) || owner_sleeps(w))
 		return SLEEP;
-	pl_spinner s = {w->domain, &w->mutex->state, PL_M_TAIL_SHIFT, w->node, w->number};
+	pl_spinner s = {w->domain, &w->mutex->state, PL_M_TAIL_MASK, PL_M_TAIL_SHIFT, w->node, w->number};
 	w->queued = pl_os_now();
 	int result = pl_spinners_wait(&s, w->flags | PL_OSQ_RUNNING, leave_queue, w);
 	if (result)

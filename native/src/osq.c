@@ -13,6 +13,7 @@ static pl_spinner spinner_of(pl_thread *self, pl_osq *queue, uint32_t level)
 {
 	return (pl_spinner){.domain = pl_thread_domain(self),
 			    .word = &queue->tail,
+			    .mask = UINT32_MAX,
 			    .node = &self->nodes[level],
 			    .number = pl_node_number(self, level)};
 }

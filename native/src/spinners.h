@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The queue behind OSQ and mutex: an MCS queue whose waiters can leave from the middle. The tail, a node number, may share
- * its word with other bits below @shift.
+ * its word with other bits outside @mask.
  *
  * Who may change what:
  *   tail          whoever joins (exchange), leaves as the last or unlocks as the only one (compare-and-swap from itself).
@@ -35,26 +35,31 @@
 typedef struct {
 	pl_domain *domain;
 	uint32_t *word;
-	uint32_t shift;
+	uint32_t mask, shift; /* where the tail stands in it */
 	pl_node *node;
 	uint32_t number;
 } pl_spinner;
 
 enum { pl_spinner_tries = 64 }; /* compare-and-swaps for a shared tail before the caller does without (bug row 4) */
 
-PL_ALWAYS_INLINE uint32_t pl_spinners_low(const pl_spinner *s) { return (1u << s->shift) - 1; }
+PL_ALWAYS_INLINE uint32_t pl_spinners_tail(const pl_spinner *s, uint32_t seen) { return (seen & s->mask) >> s->shift; }
+
+PL_ALWAYS_INLINE uint32_t pl_spinners_with(const pl_spinner *s, uint32_t seen, uint32_t tail)
+{
+	return (seen & ~s->mask) | tail << s->shift;
+}
 
 /* Makes us the tail: the old one, or -1 after too many lost compare-and-swaps. */
 PL_ALWAYS_INLINE int64_t pl_spinners_join(const pl_spinner *s)
 {
 	pl_store_rlx(&s->node->locked, 0);
 	pl_store_rlx(&s->node->next, 0);
-	if (s->shift == 0)
+	if (s->mask == UINT32_MAX)
 		return pl_swap_ar(s->word, s->number); /* V1: acquire and release, pairs with V6 and itself (the next tail) */
 	for (int i = 0; i < pl_spinner_tries; i++) {
 		uint32_t seen = pl_load_rlx(s->word);
-		if (pl_cas_ar(s->word, seen, (seen & pl_spinners_low(s)) | s->number << s->shift)) /* V1 */
-			return seen >> s->shift;
+		if (pl_cas_ar(s->word, seen, pl_spinners_with(s, seen, s->number))) /* V1 */
+			return pl_spinners_tail(s, seen);
 	}
 	return -1;
 }
@@ -64,10 +69,10 @@ PL_ALWAYS_INLINE bool pl_spinners_retreat(const pl_spinner *s, uint32_t to)
 {
 	for (;;) {
 		uint32_t seen = pl_load_rlx(s->word);
-		if (seen >> s->shift != s->number)
+		if (pl_spinners_tail(s, seen) != s->number)
 			return false;
 		/* V6: acquire and release, pairs with V1. A failure is a newer tail, or other bits that changed. */
-		if (pl_cas_ar(s->word, seen, (seen & pl_spinners_low(s)) | to << s->shift))
+		if (pl_cas_ar(s->word, seen, pl_spinners_with(s, seen, to)))
 			return true;
 	}
 }

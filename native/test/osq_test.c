@@ -174,7 +174,7 @@ static void waiter_leaves_when_the_one_before_does_not_run(void **state)
 	(void)state;
 	pl_thread *self = pl_self_in(domain), *stopped = new_slot(), *behind = new_slot();
 	assert_int_equal(pl_osq_lock(self, &queue), 0);
-	pl_spinner s = {domain, &queue.tail, 0, &stopped->nodes[0], pl_node_number(stopped, 0)};
+	pl_spinner s = {domain, &queue.tail, UINT32_MAX, 0, &stopped->nodes[0], pl_node_number(stopped, 0)};
 	uint32_t before = (uint32_t)pl_spinners_join(&s);
 	pl_store_rlx(&s.node->kind, 7);
 	pl_store_rlx(&s.node->prev, before);

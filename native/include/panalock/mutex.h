@@ -41,8 +41,11 @@ PL_EXTERN_C_BEGIN
 #define PL_M_HANDOFF PL_Q_PENDING /**< Requested; with `owner` free: made, awaiting pick-up. */
 #define PL_M_POISON  PL_Q_POISON  /**< Closed for ever. */
 
-#define PL_M_OWNER_SHIFT 9 /**< The owner's slot number stands above these bits of `owner`. */
-#define PL_M_TAIL_SHIFT  9 /**< The spinners' tail, a node number, above these bits of `state`. */
+#define PL_M_OWNER_SHIFT 10 /**< The owner's slot number stands above these bits of `owner`. */
+
+/* The spinners' tail, a node number, stands in `state` where a WIDE lock's stands in `queue`. */
+#define PL_M_TAIL_SHIFT PL_Q_TAIL_SHIFT
+#define PL_M_TAIL_MASK  PL_Q_TAIL_MASK
 
 typedef struct pl_mutex {
 	uint32_t owner; /**< 0 free, else slot << PL_M_OWNER_SHIFT | PL_M_NAMED | PL_M_HELD; PL_M_POISON. */
