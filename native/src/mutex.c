@@ -29,7 +29,6 @@
 #include <panalock/mutex.h>
 
 enum {
-	mutex_key = 3,          /* the key's low bits, so that a late kick does not find waiters of another kind of lock */
 	look_ns = 100,          /* distance of two looks at a word that others are busy with */
 	brief_looks = 6,        /* looks of a newcomer before it queues or sleeps */
 	confirm_looks = 8,      /* looks in a row that must find a hot mutex free before it counts as idle */
@@ -367,7 +366,7 @@ static uint32_t next_in_line(pl_line_guard *guard, uint64_t key)
 	return first;
 }
 
-static uint64_t key_of(pl_domain *domain, const pl_mutex *m) { return pl_key(domain, m) | mutex_key; }
+static uint64_t key_of(pl_domain *domain, const pl_mutex *m) { return pl_key(domain, m) | PL_LAYOUT_MUTEX; }
 
 static int kick(pl_thread *self, pl_mutex *m, bool doorbell)
 {

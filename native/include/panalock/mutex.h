@@ -41,6 +41,9 @@ PL_EXTERN_C_BEGIN
 #define PL_M_HANDOFF PL_Q_PENDING /**< Requested; with `owner` free: made, awaiting pick-up. */
 #define PL_M_POISON  PL_Q_POISON  /**< Closed for ever. */
 
+/** What the key of a mutex (and of an OSQ) has in its two low bits, where those of locks have PL_LAYOUT_WORD etc. */
+#define PL_LAYOUT_MUTEX 3
+
 #define PL_M_OWNER_SHIFT 10 /**< The owner's slot number stands above these bits of `owner`. */
 
 /* The spinners' tail, a node number, stands in `state` where a WIDE lock's stands in `queue`. */

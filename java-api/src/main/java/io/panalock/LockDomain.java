@@ -568,9 +568,8 @@ public final class LockDomain implements AutoCloseable {
     }
 
     /** Gives the word back once the lock object cannot be reached any more. */
-    void giveBackAfter(QSpinLock lock) {
+    void giveBackAfter(Object lock, long word) {
         LockDomain d = this;
-        long word = lock.address;
         // Refused when still locked or waited for, through another object: then the word stays taken.
         CLEANER.register(lock, () -> Pool.give(d.pure, word));
     }

@@ -28,6 +28,7 @@ public final class LockThread {
 
     private int own; // slot number; 0: none
     private MemorySegment ownSegment;
+    private int mutexes; // owned by a thread that borrows its slot
     private boolean borrowed; // the own slot is a borrowed one, kept while locks are held
 
     LockThread(LockDomain domain, Thread thread) {
@@ -113,9 +114,23 @@ public final class LockThread {
     }
 
     void released() {
-        if (borrowed && Slots.release(domain.pure(), own) == 0) { // refused while other locks are held
+        if (borrowed && mutexes == 0 && Slots.release(domain.pure(), own) == 0) { // refused while other locks are held
             own = 0;
             borrowed = false;
+        }
+    }
+
+    /** A mutex was acquired with the slot: that is kept until it is released. */
+    void owns() {
+        if (virtual) {
+            mutexes++;
+        }
+    }
+
+    void ownsNoMore() {
+        if (virtual) {
+            mutexes--;
+            released();
         }
     }
 
@@ -124,6 +139,11 @@ public final class LockThread {
         return slot == own && ownSegment != null
                 ? ownSegment
                 : MemorySegment.ofAddress(domain.pure().slotAt(slot));
+    }
+
+    /** The same as a number. */
+    long address(int slot) {
+        return domain.pure().slotAt(slot);
     }
 
     private String name() {

@@ -260,7 +260,7 @@ public abstract sealed class QSpinLock implements Lock
          */
         public QSpinLock at(MemorySegment segment, long offset) {
             Plan p = plan(Layout.WORD);
-            p.word = checked(segment, offset, p.layout);
+            p.word = checked(segment, offset, p.layout.bytes(), "a " + p.layout + " lock");
             return p.make();
         }
 
@@ -283,7 +283,11 @@ public abstract sealed class QSpinLock implements Lock
             return p;
         }
 
-        private static MemorySegment checked(MemorySegment segment, long offset, Layout layout) {
+        static MemorySegment checked(MemorySegment segment, long offset, int bytes, String what) {
+            return checked(segment, offset, bytes, bytes, what);
+        }
+
+        static MemorySegment checked(MemorySegment segment, long offset, int bytes, int alignment, String what) {
             Objects.requireNonNull(segment, "segment: a lock needs native memory, this is null");
             if (!segment.isNative()) {
                 throw new IllegalArgumentException(
@@ -296,13 +300,12 @@ public abstract sealed class QSpinLock implements Lock
                 throw new IllegalArgumentException(
                         "a lock needs memory that can be written; this segment is read-only. Map or pass it writable.");
             }
-            int bytes = layout.bytes();
             if (offset < 0 || offset > segment.byteSize() - bytes) {
-                throw new IllegalArgumentException("a " + layout + " lock needs " + bytes + " bytes; at offset " + offset
+                throw new IllegalArgumentException(what + " needs " + bytes + " bytes; at offset " + offset
                         + " this segment of " + segment.byteSize() + " bytes does not have them.");
             }
-            if ((segment.address() + offset) % bytes != 0) {
-                throw new IllegalArgumentException("a " + layout + " lock needs an address divisible by " + bytes
+            if ((segment.address() + offset) % alignment != 0) {
+                throw new IllegalArgumentException(what + " needs an address divisible by " + alignment
                         + "; offset " + offset + " of this segment is at 0x"
                         + Long.toHexString(segment.address() + offset)
                         + ". Allocate with that alignment, or choose another offset.");
@@ -328,17 +331,22 @@ public abstract sealed class QSpinLock implements Lock
         Waiting waiting;
         LockWord pureWord;
 
-        QSpinLock make() {
+        /** Which way leads to the word. */
+        void settle() {
             waiting = domain.waiting(backend);
             closeable = !poolWord && !word.scope().equals(Arena.global().scope());
             whole = domain.isNative() && !closeable;
+        }
+
+        QSpinLock make() {
+            settle();
             pureWord = LockWord.at(whole ? Memory.whole() : Memory.of(word), word.address(), layout.number);
             QSpinLock lock = specialised();
             if (domain.checked()) {
                 lock = new CheckedLock(this, lock);
             }
             if (ownsPoolWord) {
-                domain.giveBackAfter(lock);
+                domain.giveBackAfter(lock, lock.address);
             }
             return lock;
         }

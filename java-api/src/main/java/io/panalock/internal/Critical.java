@@ -32,6 +32,10 @@ public final class Critical {
     private static final MethodHandle WIDE_RELEASE = handle("pl_qspin_wide_release", ADDRESS);
 
     private static final MethodHandle RING_FINISH = handle("pl_ring_finish", ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT);
+    private static final MethodHandle MUTEX_TRY = handle("pl_mutex_trylock", ADDRESS, ADDRESS);
+    private static final MethodHandle MUTEX_RELEASE = handle("pl_mutex_release", ADDRESS, ADDRESS);
+
+    private static final MethodHandle OSQ_TRY = handle("pl_osq_trylock", ADDRESS, ADDRESS);
 
     private static MethodHandle handle(String name, MemoryLayout... arguments) {
         return Linker.nativeLinker()
@@ -92,6 +96,30 @@ public final class Critical {
     public static int ringFinish(MemorySegment ring, long offset, int discard, int flags) {
         try {
             return (int) RING_FINISH.invokeExact(ring, offset, discard, flags);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int mutexTry(MemorySegment self, MemorySegment mutex) {
+        try {
+            return (int) MUTEX_TRY.invokeExact(self, mutex);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int osqTry(MemorySegment self, MemorySegment queue) {
+        try {
+            return (int) OSQ_TRY.invokeExact(self, queue);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int mutexRelease(MemorySegment self, MemorySegment mutex) {
+        try {
+            return (int) MUTEX_RELEASE.invokeExact(self, mutex);
         } catch (Throwable e) {
             throw rethrow(e);
         }

@@ -32,10 +32,17 @@ public final class Layouts {
     public static final int WAIT_SPIN = 1;
     public static final int WAIT_INTERRUPTIBLE = 2;
     public static final int WAIT_RESUME = 4;
+    public static final int WAIT_BLOCK = 8;
+    public static final int WAIT_POLL = 16;
+    public static final int OSQ_RUNNING = 32;
 
     public static final int LAYOUT_WORD = 0;
     public static final int LAYOUT_BYTE = 1;
     public static final int LAYOUT_WIDE = 2;
+    public static final int LAYOUT_MUTEX = 3;
+
+    public static final int M_NAMED = 0x40;
+    public static final int M_OWNER_SHIFT = 10;
 
     public static final int Q_LOCKED = 0x1;
     public static final int Q_BROKEN = 0x2;
@@ -80,6 +87,7 @@ public final class Layouts {
     public static final int EXDEV = 18;
     public static final int EINVAL = 22;
     public static final int ENOSPC = 28;
+    public static final int ECANCELED = 125;
     public static final int EDEADLK = 35;
     public static final int EPROTO = 71;
     public static final int EBADMSG = 74;

@@ -67,11 +67,35 @@ public final class Natives {
         return panalock_h.pl_call_with(lock, Upcalls.KICK, service, lock.address(), layout, 0);
     }
 
+    public static int jniMutexWait(long self, MemorySegment mutex, boolean closeable, int flags, long timeoutNanos) {
+        if (!closeable) {
+            return Jni.mutexWait(self, mutex.address(), flags, timeoutNanos);
+        }
+        return panalock_h.pl_call_with(mutex, Upcalls.MUTEX_WAIT, self, mutex.address(), flags, timeoutNanos);
+    }
+
+    public static int jniMutexKick(long service, MemorySegment mutex, boolean closeable) {
+        if (!closeable) {
+            return Jni.mutexKick(service, mutex.address());
+        }
+        return panalock_h.pl_call_with(mutex, Upcalls.MUTEX_KICK, service, mutex.address(), 0, 0);
+    }
+
+    public static int jniOsqWait(long self, MemorySegment queue, boolean closeable, int flags, long timeoutNanos) {
+        if (!closeable) {
+            return Jni.osqWait(self, queue.address(), flags, timeoutNanos);
+        }
+        return panalock_h.pl_call_with(queue, Upcalls.OSQ_WAIT, self, queue.address(), flags, timeoutNanos);
+    }
+
     /** Functions that pl_call_with calls. */
     private static final class Upcalls {
         static final MemorySegment LOCK_WAIT = stub("lockWait");
         static final MemorySegment KICK = stub("kick");
         static final MemorySegment PIPE = stub("pipe");
+        static final MemorySegment MUTEX_WAIT = stub("mutexWait");
+        static final MemorySegment MUTEX_KICK = stub("mutexKick");
+        static final MemorySegment OSQ_WAIT = stub("osqWait");
 
         private static MemorySegment stub(String name) {
             try {
@@ -87,6 +111,21 @@ public final class Natives {
         @SuppressWarnings("unused") // by name, above
         private static int lockWait(long self, long lock, long layoutAndFlags, long timeoutNanos) {
             return Jni.lockWait(self, lock, (int) (layoutAndFlags >> Integer.SIZE), (int) layoutAndFlags, timeoutNanos);
+        }
+
+        @SuppressWarnings("unused")
+        private static int mutexWait(long self, long mutex, long flags, long timeoutNanos) {
+            return Jni.mutexWait(self, mutex, (int) flags, timeoutNanos);
+        }
+
+        @SuppressWarnings("unused")
+        private static int mutexKick(long service, long mutex, long unused, long unusedToo) {
+            return Jni.mutexKick(service, mutex);
+        }
+
+        @SuppressWarnings("unused")
+        private static int osqWait(long self, long queue, long flags, long timeoutNanos) {
+            return Jni.osqWait(self, queue, (int) flags, timeoutNanos);
         }
 
         @SuppressWarnings("unused")

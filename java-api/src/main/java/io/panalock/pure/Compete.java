@@ -15,6 +15,7 @@ final class Compete {
     private static final int BRIEF_LOOKS = 6; // looks of a newcomer before it stands by or parks
     private static final int CONFIRM_LOOKS = 8; // looks in a row that must find a hot lock free before it counts as idle
     static final int SPIN_GAP_NS = 800; // longest distance of looks under SPIN
+    private static final int CHECK_NS = 1_600; // distance of looks from which it is worth asking whether an owner sleeps
     private static final int HOPELESS_NS = 100_000; // standing by, always found held: park
     private static final int VIRTUAL_HOPELESS_NS = 20_000; // the same for a virtual thread, which is cheap to park
     private static final int HOT_NS = 400; // contended again so soon after a contended acquisition: back-to-back use
@@ -44,7 +45,7 @@ final class Compete {
             if ((seen & (Layouts.Q_PENDING | Layouts.Q_DEAD)) != 0) {
                 return false;
             }
-            if ((seen & Layouts.Q_LOCKED) == 0 && v.take(seen, 0)) {
+            if ((seen & Layouts.Q_LOCKED) == 0 && w.take(seen, 0)) {
                 return true;
             }
             w.domain.pacer.delay(Wait.LOOK_NS);
@@ -86,14 +87,18 @@ final class Compete {
             }
             confirmed = idle ? confirmed + 1 : 0;
             int needed = w.reserved || spin || w.heat() < HOT_FROM ? 1 : CONFIRM_LOOKS;
-            if (idle && confirmed >= needed && v.take(seen, w.myBits())) {
+            if (idle && confirmed >= needed && w.take(seen, w.myBits())) {
                 if (needed > 1) {
                     w.heat(0);
                 }
                 return TAKEN;
             }
-            if (!w.reserved && !w.steal && now - w.role >= patience) {
+            if (!w.reserved && !w.steal && (w.blocking() || now - w.role >= patience)) {
                 w.reserved = v.reserve();
+            }
+            boolean held = (seen & Layouts.Q_LOCKED) != 0;
+            if (!spin && (w.blocking() || held && gap >= CHECK_NS && w.ownerSleeps())) {
+                return SLEEP;
             }
             if (!spin && now - freeSeen >= hopeless) {
                 return SLEEP;

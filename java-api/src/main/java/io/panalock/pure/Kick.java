@@ -5,6 +5,8 @@ import io.panalock.internal.Layouts;
 
 /** Choosing the sleeper that is next: the twin of kick() in qspinlock.c. */
 final class Kick {
+    private static final int MUTEX_NEAR = 16;
+
     private Kick() {}
 
     static void kick(PureDomain d, LockWord v, int slot) {
@@ -21,7 +23,7 @@ final class Kick {
                 if (Line.find(d, d.memory, line, 0, key) == 0) {
                     v.clearBits(v.parked());
                 } else {
-                    watch = Line.newWatch(d, d.memory, line, key);
+                    watch = Line.newWatch(d, d.memory, line, key, near(v));
                 }
             }
         } catch (IllegalStateException e) {
@@ -32,6 +34,11 @@ final class Kick {
         }
         d.wake(watch);
         d.wake(chosen);
+    }
+
+    /** One of so many first waiters has a watch timer; of a mutex not the first, so that a broadcast wakes each only once. */
+    static int near(LockWord v) {
+        return v.mutex() ? MUTEX_NEAR : 1;
     }
 
     /** Which sleeper is next: one with a reservation, else the first. */

@@ -50,6 +50,17 @@ final class Line {
     static void insert(PureDomain d, Memory m, long line, int number) {
         Memory nodes = d.memory;
         long node = d.nodeAt(number);
+        link(d, m, line, number);
+        if (find(d, m, line, 0, nodes.getLong(node + Shape.NODE_KEY)) == number) {
+            nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) | Shape.NODE_WATCH);
+        }
+        nodes.setRelease(node + Shape.NODE_STATE, Layouts.NODE_PARKED); // S5J: release, pairs with S3, S3J
+    }
+
+    /** The same for a node that sleeps already, just removed from another line: its state stays, and it gets no timer. */
+    static void link(PureDomain d, Memory m, long line, int number) {
+        Memory nodes = d.memory;
+        long node = d.nodeAt(number);
         long arrival = nodes.getLong(node + Shape.NODE_ARRIVAL);
         int before = m.get(line + Shape.WAITQ_TAIL);
         while (before != 0 && nodes.getLong(d.nodeAt(before) + Shape.NODE_ARRIVAL) - arrival > 0) {
@@ -68,10 +79,6 @@ final class Line {
         } else {
             m.set(line + Shape.WAITQ_HEAD, number);
         }
-        if (find(d, m, line, 0, nodes.getLong(node + Shape.NODE_KEY)) == number) {
-            nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) | Shape.NODE_WATCH);
-        }
-        nodes.setRelease(node + Shape.NODE_STATE, Layouts.NODE_PARKED); // S5J: release, pairs with S3, S3J
     }
 
     static void remove(PureDomain d, Memory m, long line, int number) {
@@ -111,18 +118,25 @@ final class Line {
         return PureDomain.token(number, d.memory.getAndSet(d.nodeAt(number) + Shape.NODE_STATE, Layouts.NODE_CHOSEN));
     }
 
-    /** After a removal: if the new first node of the key sleeps without a watch timer, marks it; a token, or 0. */
-    static int newWatch(PureDomain d, Memory m, long line, long key) {
+    /**
+     * After a removal: sees to it that one of the first {@code near} nodes of the key has a watch timer; a token, or 0.
+     * With 1 each choice of a waiter wakes the next one too, to set its timer.
+     */
+    static int newWatch(PureDomain d, Memory m, long line, long key, int near) {
         Memory nodes = d.memory;
-        int number = find(d, m, line, 0, key);
+        int number = 0;
+        int n = find(d, m, line, 0, key);
+        for (int i = 0; n != 0 && i < near; i++) {
+            if ((nodes.get(d.nodeAt(n) + Shape.NODE_KIND) & Shape.NODE_WATCH) != 0) {
+                return 0;
+            }
+            number = n;
+            n = find(d, m, line, n, key);
+        }
         if (number == 0) {
             return 0;
         }
         long node = d.nodeAt(number);
-        int kind = nodes.get(node + Shape.NODE_KIND);
-        if ((kind & Shape.NODE_WATCH) != 0) {
-            return 0;
-        }
         nodes.getAndOr(node + Shape.NODE_KIND, Shape.NODE_WATCH);
         // S3J: a read-modify-write: a waiter that is about to sleep again (S6) sees its kind, or we see it asleep
         int was = nodes.getAndOr(node + Shape.NODE_STATE, 0);

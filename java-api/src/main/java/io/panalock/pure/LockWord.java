@@ -9,7 +9,7 @@ import io.panalock.internal.Layouts;
  *
  * @param owner address of the word with LOCKED and POISON; it names the lock
  * @param queue address of the word with the other bits: the same one but in WIDE
- * @param layout {@code LAYOUT_WORD}, {@code LAYOUT_BYTE} or {@code LAYOUT_WIDE}
+ * @param layout {@code LAYOUT_WORD}, {@code LAYOUT_BYTE}, {@code LAYOUT_WIDE} or {@code LAYOUT_MUTEX}
  */
 public record LockWord(Memory memory, long owner, long queue, int layout) {
     /**
@@ -18,10 +18,10 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
      * @throws IllegalArgumentException misaligned, or no such layout
      */
     public static LockWord at(Memory memory, long address, int layout) {
-        if (layout < Layouts.LAYOUT_WORD || layout > Layouts.LAYOUT_WIDE) {
+        if (layout < Layouts.LAYOUT_WORD || layout > Layouts.LAYOUT_MUTEX) {
             throw new IllegalArgumentException("layout " + layout);
         }
-        boolean wide = layout == Layouts.LAYOUT_WIDE;
+        boolean wide = layout >= Layouts.LAYOUT_WIDE;
         int alignment = wide ? Long.BYTES : Integer.BYTES;
         if (address == 0 || address % alignment != 0) {
             throw new IllegalArgumentException(
@@ -31,13 +31,23 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
     }
 
     boolean wide() {
-        return layout == Layouts.LAYOUT_WIDE;
+        return layout >= Layouts.LAYOUT_WIDE;
+    }
+
+    /** WIDE with an owner and an OSQ: {@link PureMutex}. */
+    boolean mutex() {
+        return layout == Layouts.LAYOUT_MUTEX;
+    }
+
+    /** What {@code owner} holds while the slot's thread has the lock. */
+    int ownedBy(int slot) {
+        return mutex() ? slot << Layouts.M_OWNER_SHIFT | Layouts.M_NAMED | Layouts.Q_LOCKED : Layouts.Q_LOCKED;
     }
 
     /** All bits, wherever they live. */
     public int bits() {
         int bits = memory.get(queue);
-        return wide() ? bits | memory.get(owner) : bits;
+        return wide() ? bits | memory.get(owner) & (Layouts.Q_LOCKED | Layouts.Q_POISON) : bits;
     }
 
     /**
@@ -79,12 +89,17 @@ public record LockWord(Memory memory, long owner, long queue, int layout) {
         memory.getAndAnd(queue, ~bits); // B2J: acquire and release, pairs with B1, L2, U4 and their twins
     }
 
-    /** Takes a lock seen free, clearing bits on the way. True when it is ours. */
+    /** Takes a lock without an owner that was seen free, clearing bits on the way. True when it is ours. */
     boolean take(int seen, int clear) {
+        return take(seen, clear, Layouts.Q_LOCKED);
+    }
+
+    /** The same for any: {@code mine} is {@link #ownedBy}. */
+    boolean take(int seen, int clear, int mine) {
         if (!wide()) {
             return memory.casAcquire(owner, seen, seen & ~clear | Layouts.Q_LOCKED); // L2J: acquire, pairs with U1, U2, U1J
         }
-        if (!memory.casAcquire(owner, 0, Layouts.Q_LOCKED)) { // L2J: acquire, pairs with U3, U3J
+        if (!memory.casAcquire(owner, 0, mine)) { // L2J: acquire, pairs with U3, U3J, Y2, Y2J
             return false;
         }
         if (clear != 0) {

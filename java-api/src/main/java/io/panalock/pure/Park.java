@@ -58,7 +58,7 @@ final class Park {
         }
     }
 
-    private static int sleep(Wait w) {
+    static int sleep(Wait w) {
         Memory m = w.memory;
         Pacer pacer = w.domain.pacer;
         for (; ; ) {
@@ -129,7 +129,7 @@ final class Park {
         Line.remove(d, d.memory, line, w.number);
         w.memory.set(w.node + Shape.NODE_STATE, Layouts.NODE_IDLE);
         w.listed = false;
-        return Line.newWatch(d, d.memory, line, w.key);
+        return Line.newWatch(d, d.memory, line, w.key, Kick.near(w.lock));
     }
 
     /** After an exception (the lock's arena was closed): the node must not stay behind, the lock's word is not touched. */

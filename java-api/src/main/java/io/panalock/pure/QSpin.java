@@ -19,6 +19,8 @@ public final class QSpin {
     private QSpin() {}
 
     private static final int ALL_FLAGS = Layouts.WAIT_SPIN | Layouts.WAIT_INTERRUPTIBLE | Layouts.WAIT_RESUME;
+    private static final int MUTEX_FLAGS =
+            Layouts.WAIT_INTERRUPTIBLE | Layouts.WAIT_RESUME | Layouts.WAIT_BLOCK | Layouts.WAIT_POLL;
 
     /** Acquires if free and not reserved. Acquire; never waits. */
     public static boolean tryLock(LockWord lock) {
@@ -60,13 +62,16 @@ public final class QSpin {
      * @throws IllegalStateException the arena of the lock was closed
      */
     public static int lockWait(PureDomain domain, LockWord lock, int flags, long timeoutNanos, int slot) {
-        if (!domain.isWaiter(slot) || (flags & ~ALL_FLAGS) != 0) {
+        if (!domain.isWaiter(slot) || (flags & ~(lock.mutex() ? MUTEX_FLAGS : ALL_FLAGS)) != 0) {
             return -Layouts.EINVAL;
         }
         Memory m = domain.memory;
         long depth = domain.slotAt(slot) + Shape.THREAD_DEPTH;
         int level = m.get(depth);
         boolean node = level < Layouts.NESTING;
+        if (lock.mutex() && !node) {
+            return -Layouts.ENOSPC;
+        }
         Wait w = node ? domain.waitOf(slot, level) : new Wait(domain, slot, 0);
         w.begin(lock, flags, timeoutNanos);
         int result;
@@ -78,7 +83,9 @@ public final class QSpin {
             } else {
                 m.set(depth, level + 1);
                 m.setLong(w.node + Shape.NODE_KEY, w.key);
-                result = !w.spinning()
+                result = lock.mutex()
+                        ? PureMutex.await(w)
+                        : !w.spinning()
                         ? waitParking(w)
                         : w.until != 0 || w.interruptible() ? waitBeside(w) : SpinQueue.await(w);
             }

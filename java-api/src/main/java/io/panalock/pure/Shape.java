@@ -105,6 +105,8 @@ final class Shape {
     static final int Q_TAIL_MASK = 0x7ffffc00;
     static final int Q_BYTE_TAIL_SHIFT = 16;
     static final int Q_BYTE_TAIL_MASK = 0xffff0000;
+    static final int OSQ_LOOK_NS = 20_000;
+    static final int OSQ_IDLE_NS = 200_000;
     static final int SLICE_NS = 500_000;
     static final int WATCH_NS = 5_000_000;
     static final int RESERVATION_NS = 4_000_000;

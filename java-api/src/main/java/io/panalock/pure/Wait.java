@@ -8,9 +8,10 @@ import java.lang.invoke.VarHandle;
  * One wait of one thread for one lock. The object belongs to a node and is used again by its next wait, so that waiting
  * allocates nothing.
  */
-final class Wait {
+final class Wait implements Spinners.Leave {
     static final int LOOK_NS = 100; // distance of two looks at a word that others are busy with
     static final int SPARSE_NS = 16_000; // longest distance of looks while standing by
+    private static final int QUEUE_NS = 50_000; // patience of a mutex's spinners that are not the head
     private static final int VIRTUAL_SPIN_NS = 800; // a virtual thread that would wait longer gives way
 
     final PureDomain domain;
@@ -21,6 +22,7 @@ final class Wait {
     final long node;
 
     LockWord lock;
+    int mine; // the lock's owner word when it is ours
     long key;
     long until; // monotonic ns; 0: never
     int flags;
@@ -32,6 +34,8 @@ final class Wait {
     boolean queued; // the node may be in the spinners' queue
     long role; // when we began to stand by, over all sleeps; 0: not yet
     long lying; // since when the lock lies free but reserved by somebody else; 0: it does not
+    private Spinners spinners; // of this node; made on first use
+    private long queuedSince; // when it joined a mutex's queue of spinners
     private boolean interrupted; // to be told to the thread after a wait that no interruption ends
 
     Wait(PureDomain domain, int slot, int number) {
@@ -46,6 +50,7 @@ final class Wait {
     void begin(LockWord lock, int flags, long timeoutNanos) {
         this.lock = lock;
         key = lock.lineKey(domain);
+        mine = lock.ownedBy(slot);
         begin(flags, timeoutNanos);
     }
 
@@ -77,6 +82,54 @@ final class Wait {
 
     boolean spinning() {
         return (flags & Layouts.WAIT_SPIN) != 0;
+    }
+
+    /** Mutex: no optimistic spinning. */
+    boolean blocking() {
+        return (flags & Layouts.WAIT_BLOCK) != 0;
+    }
+
+    /** This wait's place in a mutex's queue of spinners. */
+    Spinners spinners() {
+        if (spinners == null) {
+            spinners = new Spinners(domain, lock.memory(), lock.queue(), Shape.Q_TAIL_MASK, Shape.Q_TAIL_SHIFT, number);
+        }
+        queuedSince = domain.pacer.now();
+        return spinners.at(lock.memory(), lock.queue());
+    }
+
+    /** Why to leave a mutex's queue of spinners. */
+    @Override
+    public int why(long now) {
+        int bits = lock.bits();
+        int err = mustLeave(bits, now);
+        if (err != 0) {
+            return err;
+        }
+        // Others sleep already: they were first.
+        boolean enough = (bits & Layouts.Q_PARKED) != 0 || now - queuedSince >= QUEUE_NS || ownerSleeps();
+        return enough ? -Layouts.EAGAIN : 0;
+    }
+
+    boolean take(int seen, int clear) {
+        return lock.take(seen, clear, mine);
+    }
+
+    /** Whether a mutex's owner sleeps for another lock, queue or condition: spinning is no use then. */
+    boolean ownerSleeps() {
+        if (!lock.mutex()) {
+            return false;
+        }
+        int owner = lock.memory().get(lock.owner()) >>> Layouts.M_OWNER_SHIFT;
+        if (!domain.isWaiter(owner)) {
+            return false;
+        }
+        int depth = memory.get(domain.slotAt(owner) + Shape.THREAD_DEPTH);
+        if (depth <= 0 || depth > Layouts.NESTING) {
+            return false;
+        }
+        int state = memory.get(domain.nodeAt(PureDomain.nodeNumber(owner, depth - 1)) + Shape.NODE_STATE);
+        return state == Layouts.NODE_SLEEPING || state == Layouts.NODE_PARKED;
     }
 
     boolean interruptible() {

@@ -284,7 +284,7 @@ class PureLockTest {
         assertThatIllegalArgumentException().isThrownBy(() -> LockWord.at(domain.memory, address + 2, WORD));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LockWord.at(domain.memory, address + 4, Layouts.LAYOUT_WIDE));
-        assertThatIllegalArgumentException().isThrownBy(() -> LockWord.at(domain.memory, address, 3));
+        assertThatIllegalArgumentException().isThrownBy(() -> LockWord.at(domain.memory, address, 4));
         assertThatIllegalArgumentException().isThrownBy(() -> Memory.of(MemorySegment.ofArray(new int[1])));
     }
 
