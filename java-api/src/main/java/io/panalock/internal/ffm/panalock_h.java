@@ -1004,6 +1004,33 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_M_OWNER_SHIFT() {
         return PL_M_OWNER_SHIFT;
     }
+    private static final int PL_LIMIT_FIRST_NS = (int)250000000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LIMIT_FIRST_NS 250000000
+     * }
+     */
+    public static int PL_LIMIT_FIRST_NS() {
+        return PL_LIMIT_FIRST_NS;
+    }
+    private static final int PL_LIMIT_BEHIND_NS = (int)500000000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LIMIT_BEHIND_NS 500000000
+     * }
+     */
+    public static int PL_LIMIT_BEHIND_NS() {
+        return PL_LIMIT_BEHIND_NS;
+    }
+    private static final int PL_CYCLE_MAX = (int)64L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_CYCLE_MAX 64
+     * }
+     */
+    public static int PL_CYCLE_MAX() {
+        return PL_CYCLE_MAX;
+    }
 
     private static class pl_version {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
@@ -9280,6 +9307,1296 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_rqspin_lock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_lock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_lock$descriptor() {
+        return pl_rqspin_lock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_lock$handle() {
+        return pl_rqspin_lock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_lock$address() {
+        return pl_rqspin_lock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_lock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static int pl_rqspin_lock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_lock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_lock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_byte_lock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_byte_lock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_byte_lock$descriptor() {
+        return pl_rqspin_byte_lock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_byte_lock$handle() {
+        return pl_rqspin_byte_lock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_byte_lock$address() {
+        return pl_rqspin_byte_lock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static int pl_rqspin_byte_lock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_byte_lock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_byte_lock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_wide_lock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_wide_lock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_wide_lock$descriptor() {
+        return pl_rqspin_wide_lock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_wide_lock$handle() {
+        return pl_rqspin_wide_lock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_wide_lock$address() {
+        return pl_rqspin_wide_lock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static int pl_rqspin_wide_lock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_wide_lock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_wide_lock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_lock_wait {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_lock_wait");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_wait(pl_thread *self, pl_rqspinlock *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_lock_wait$descriptor() {
+        return pl_rqspin_lock_wait.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_wait(pl_thread *self, pl_rqspinlock *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static MethodHandle pl_rqspin_lock_wait$handle() {
+        return pl_rqspin_lock_wait.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_wait(pl_thread *self, pl_rqspinlock *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static MemorySegment pl_rqspin_lock_wait$address() {
+        return pl_rqspin_lock_wait.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_wait(pl_thread *self, pl_rqspinlock *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static int pl_rqspin_lock_wait(MemorySegment self, MemorySegment lock, int flags, long timeout_ns, MemorySegment report) {
+        var mh$ = pl_rqspin_lock_wait.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_lock_wait", self, lock, flags, timeout_ns, report);
+            }
+            return (int)mh$.invokeExact(self, lock, flags, timeout_ns, report);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_byte_lock_wait {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_byte_lock_wait");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_wait(pl_thread *self, pl_rqspinlock_byte *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_byte_lock_wait$descriptor() {
+        return pl_rqspin_byte_lock_wait.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_wait(pl_thread *self, pl_rqspinlock_byte *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static MethodHandle pl_rqspin_byte_lock_wait$handle() {
+        return pl_rqspin_byte_lock_wait.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_wait(pl_thread *self, pl_rqspinlock_byte *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static MemorySegment pl_rqspin_byte_lock_wait$address() {
+        return pl_rqspin_byte_lock_wait.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_wait(pl_thread *self, pl_rqspinlock_byte *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static int pl_rqspin_byte_lock_wait(MemorySegment self, MemorySegment lock, int flags, long timeout_ns, MemorySegment report) {
+        var mh$ = pl_rqspin_byte_lock_wait.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_byte_lock_wait", self, lock, flags, timeout_ns, report);
+            }
+            return (int)mh$.invokeExact(self, lock, flags, timeout_ns, report);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_wide_lock_wait {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_wide_lock_wait");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_wait(pl_thread *self, pl_rqspinlock_wide *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_wide_lock_wait$descriptor() {
+        return pl_rqspin_wide_lock_wait.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_wait(pl_thread *self, pl_rqspinlock_wide *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static MethodHandle pl_rqspin_wide_lock_wait$handle() {
+        return pl_rqspin_wide_lock_wait.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_wait(pl_thread *self, pl_rqspinlock_wide *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static MemorySegment pl_rqspin_wide_lock_wait$address() {
+        return pl_rqspin_wide_lock_wait.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_wait(pl_thread *self, pl_rqspinlock_wide *lock, uint32_t flags, int64_t timeout_ns, pl_deadlock *report)
+     * }
+     */
+    public static int pl_rqspin_wide_lock_wait(MemorySegment self, MemorySegment lock, int flags, long timeout_ns, MemorySegment report) {
+        var mh$ = pl_rqspin_wide_lock_wait.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_wide_lock_wait", self, lock, flags, timeout_ns, report);
+            }
+            return (int)mh$.invokeExact(self, lock, flags, timeout_ns, report);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_trylock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_trylock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_trylock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_trylock$descriptor() {
+        return pl_rqspin_trylock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_trylock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_trylock$handle() {
+        return pl_rqspin_trylock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_trylock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_trylock$address() {
+        return pl_rqspin_trylock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_trylock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static int pl_rqspin_trylock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_trylock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_trylock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_byte_trylock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_byte_trylock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_trylock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_byte_trylock$descriptor() {
+        return pl_rqspin_byte_trylock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_trylock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_byte_trylock$handle() {
+        return pl_rqspin_byte_trylock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_trylock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_byte_trylock$address() {
+        return pl_rqspin_byte_trylock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_trylock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static int pl_rqspin_byte_trylock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_byte_trylock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_byte_trylock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_wide_trylock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_wide_trylock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_trylock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_wide_trylock$descriptor() {
+        return pl_rqspin_wide_trylock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_trylock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_wide_trylock$handle() {
+        return pl_rqspin_wide_trylock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_trylock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_wide_trylock$address() {
+        return pl_rqspin_wide_trylock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_trylock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static int pl_rqspin_wide_trylock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_wide_trylock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_wide_trylock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_unlock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_unlock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_unlock$descriptor() {
+        return pl_rqspin_unlock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_unlock$handle() {
+        return pl_rqspin_unlock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_unlock$address() {
+        return pl_rqspin_unlock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static int pl_rqspin_unlock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_unlock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_unlock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_byte_unlock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_byte_unlock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_byte_unlock$descriptor() {
+        return pl_rqspin_byte_unlock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_byte_unlock$handle() {
+        return pl_rqspin_byte_unlock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_byte_unlock$address() {
+        return pl_rqspin_byte_unlock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static int pl_rqspin_byte_unlock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_byte_unlock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_byte_unlock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_wide_unlock {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_wide_unlock");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_wide_unlock$descriptor() {
+        return pl_rqspin_wide_unlock.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_wide_unlock$handle() {
+        return pl_rqspin_wide_unlock.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_wide_unlock$address() {
+        return pl_rqspin_wide_unlock.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static int pl_rqspin_wide_unlock(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_wide_unlock.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_wide_unlock", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_thread_held {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_thread_held");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_thread_held(pl_thread *thread, uint64_t *keys)
+     * }
+     */
+    public static FunctionDescriptor pl_thread_held$descriptor() {
+        return pl_thread_held.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_thread_held(pl_thread *thread, uint64_t *keys)
+     * }
+     */
+    public static MethodHandle pl_thread_held$handle() {
+        return pl_thread_held.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_thread_held(pl_thread *thread, uint64_t *keys)
+     * }
+     */
+    public static MemorySegment pl_thread_held$address() {
+        return pl_thread_held.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_thread_held(pl_thread *thread, uint64_t *keys)
+     * }
+     */
+    public static int pl_thread_held(MemorySegment thread, MemorySegment keys) {
+        var mh$ = pl_thread_held.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_thread_held", thread, keys);
+            }
+            return (int)mh$.invokeExact(thread, keys);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_dump {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_dump");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_dump(int fd, pl_domain *domain)
+     * }
+     */
+    public static FunctionDescriptor pl_dump$descriptor() {
+        return pl_dump.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_dump(int fd, pl_domain *domain)
+     * }
+     */
+    public static MethodHandle pl_dump$handle() {
+        return pl_dump.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_dump(int fd, pl_domain *domain)
+     * }
+     */
+    public static MemorySegment pl_dump$address() {
+        return pl_dump.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_dump(int fd, pl_domain *domain)
+     * }
+     */
+    public static int pl_dump(int fd, MemorySegment domain) {
+        var mh$ = pl_dump.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_dump", fd, domain);
+            }
+            return (int)mh$.invokeExact(fd, domain);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lock_key {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lock_key");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static FunctionDescriptor pl_lock_key$descriptor() {
+        return pl_lock_key.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static MethodHandle pl_lock_key$handle() {
+        return pl_lock_key.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static MemorySegment pl_lock_key$address() {
+        return pl_lock_key.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
+     * }
+     */
+    public static long pl_lock_key(MemorySegment domain, MemorySegment word) {
+        var mh$ = pl_lock_key.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lock_key", domain, word);
+            }
+            return (long)mh$.invokeExact(domain, word);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_lock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_lock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_lock_slow$descriptor() {
+        return pl_rqspin_lock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_lock_slow$handle() {
+        return pl_rqspin_lock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_lock_slow$address() {
+        return pl_rqspin_lock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_lock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static int pl_rqspin_lock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_lock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_lock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_byte_lock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_byte_lock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_byte_lock_slow$descriptor() {
+        return pl_rqspin_byte_lock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_byte_lock_slow$handle() {
+        return pl_rqspin_byte_lock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_byte_lock_slow$address() {
+        return pl_rqspin_byte_lock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_lock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static int pl_rqspin_byte_lock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_byte_lock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_byte_lock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_wide_lock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_wide_lock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_wide_lock_slow$descriptor() {
+        return pl_rqspin_wide_lock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_wide_lock_slow$handle() {
+        return pl_rqspin_wide_lock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_wide_lock_slow$address() {
+        return pl_rqspin_wide_lock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_lock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static int pl_rqspin_wide_lock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_wide_lock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_wide_lock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_unlock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_unlock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_unlock_slow$descriptor() {
+        return pl_rqspin_unlock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_unlock_slow$handle() {
+        return pl_rqspin_unlock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_unlock_slow$address() {
+        return pl_rqspin_unlock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_unlock_slow(pl_thread *self, pl_rqspinlock *lock)
+     * }
+     */
+    public static int pl_rqspin_unlock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_unlock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_unlock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_byte_unlock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_byte_unlock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_byte_unlock_slow$descriptor() {
+        return pl_rqspin_byte_unlock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_byte_unlock_slow$handle() {
+        return pl_rqspin_byte_unlock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_byte_unlock_slow$address() {
+        return pl_rqspin_byte_unlock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_byte_unlock_slow(pl_thread *self, pl_rqspinlock_byte *lock)
+     * }
+     */
+    public static int pl_rqspin_byte_unlock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_byte_unlock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_byte_unlock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_rqspin_wide_unlock_slow {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_rqspin_wide_unlock_slow");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_rqspin_wide_unlock_slow$descriptor() {
+        return pl_rqspin_wide_unlock_slow.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MethodHandle pl_rqspin_wide_unlock_slow$handle() {
+        return pl_rqspin_wide_unlock_slow.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static MemorySegment pl_rqspin_wide_unlock_slow$address() {
+        return pl_rqspin_wide_unlock_slow.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_rqspin_wide_unlock_slow(pl_thread *self, pl_rqspinlock_wide *lock)
+     * }
+     */
+    public static int pl_rqspin_wide_unlock_slow(MemorySegment self, MemorySegment lock) {
+        var mh$ = pl_rqspin_wide_unlock_slow.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_rqspin_wide_unlock_slow", self, lock);
+            }
+            return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_qspin_release {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -9513,67 +10830,6 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_domain_doorbell", domain);
             }
             return (MemorySegment)mh$.invokeExact(domain);
-        } catch (Error | RuntimeException ex) {
-           throw ex;
-        } catch (Throwable ex$) {
-           throw new AssertionError("should not reach here", ex$);
-        }
-    }
-
-    private static class pl_lock_key {
-        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
-            panalock_h.C_LONG,
-            panalock_h.C_POINTER,
-            panalock_h.C_POINTER
-        );
-
-        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lock_key");
-
-        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
-    }
-
-    /**
-     * Function descriptor for:
-     * {@snippet lang=c :
-     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
-     * }
-     */
-    public static FunctionDescriptor pl_lock_key$descriptor() {
-        return pl_lock_key.DESC;
-    }
-
-    /**
-     * Downcall method handle for:
-     * {@snippet lang=c :
-     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
-     * }
-     */
-    public static MethodHandle pl_lock_key$handle() {
-        return pl_lock_key.HANDLE;
-    }
-
-    /**
-     * Address for:
-     * {@snippet lang=c :
-     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
-     * }
-     */
-    public static MemorySegment pl_lock_key$address() {
-        return pl_lock_key.ADDR;
-    }
-
-    /**
-     * {@snippet lang=c :
-     * uint64_t pl_lock_key(pl_domain *domain, const void *word)
-     * }
-     */
-    public static long pl_lock_key(MemorySegment domain, MemorySegment word) {
-        var mh$ = pl_lock_key.HANDLE;
-        try {
-            if (TRACE_DOWNCALLS) {
-                traceDowncall("pl_lock_key", domain, word);
-            }
-            return (long)mh$.invokeExact(domain, word);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -10123,6 +11379,15 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_M_TAIL_MASK() {
         return PL_M_TAIL_MASK;
+    }
+    private static final int PL_LIMITS = (int)-2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LIMITS -2
+     * }
+     */
+    public static int PL_LIMITS() {
+        return PL_LIMITS;
     }
 }
 
