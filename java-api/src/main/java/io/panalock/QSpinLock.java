@@ -267,7 +267,7 @@ public abstract sealed class QSpinLock implements Lock
         /** As {@link #at}, in memory that stays mapped while the segment can be reached, as the lock object sees to. */
         QSpinLock atUnclosable(MemorySegment segment, long offset) {
             Plan p = plan(Layout.WORD);
-            p.word = checked(segment, offset, p.layout);
+            p.word = checked(segment, offset, p.layout.bytes(), "a " + p.layout + " lock");
             p.poolWord = true;
             return p.make();
         }

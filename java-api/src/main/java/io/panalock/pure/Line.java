@@ -118,6 +118,11 @@ final class Line {
         return PureDomain.token(number, d.memory.getAndSet(d.nodeAt(number) + Shape.NODE_STATE, Layouts.NODE_CHOSEN));
     }
 
+    /** After a removal: if the new first node of the key sleeps without a watch timer, marks it; a token, or 0. */
+    static int newWatch(PureDomain d, Memory m, long line, long key) {
+        return newWatch(d, m, line, key, 1);
+    }
+
     /**
      * After a removal: sees to it that one of the first {@code near} nodes of the key has a watch timer; a token, or 0.
      * With 1 each choice of a waiter wakes the next one too, to set its timer.

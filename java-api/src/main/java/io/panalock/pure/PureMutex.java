@@ -57,7 +57,7 @@ public final class PureMutex {
         if (!owns(lock, slot)) {
             return -Layouts.EPERM;
         }
-        QSpin.unlock(d, lock, slot); // U3J and U4J are Y2 and Y3
+        QSpin.unlock(d, lock, slot); // as a WIDE lock: what is Y2 and Y3 in C
         return 0;
     }
 
