@@ -18,6 +18,7 @@
 #include <panalock/osq.h>
 #include <panalock/mutex.h>
 #include <panalock/rqspinlock.h>
+#include <panalock/locktable.h>
 #include <panalock/bridge.h>
 
 #endif

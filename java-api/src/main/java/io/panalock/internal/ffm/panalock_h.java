@@ -1031,6 +1031,33 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_CYCLE_MAX() {
         return PL_CYCLE_MAX;
     }
+    private static final int PL_TABLE_MAGIC = (int)1279410516L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_TABLE_MAGIC 1279410516
+     * }
+     */
+    public static int PL_TABLE_MAGIC() {
+        return PL_TABLE_MAGIC;
+    }
+    private static final int PL_TABLE_MIN_STRIPES = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_TABLE_MIN_STRIPES 2
+     * }
+     */
+    public static int PL_TABLE_MIN_STRIPES() {
+        return PL_TABLE_MIN_STRIPES;
+    }
+    private static final int PL_TABLE_MAX_STRIPES = (int)65536L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_TABLE_MAX_STRIPES 65536
+     * }
+     */
+    public static int PL_TABLE_MAX_STRIPES() {
+        return PL_TABLE_MAX_STRIPES;
+    }
 
     private static class pl_version {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
@@ -10590,6 +10617,251 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_rqspin_wide_unlock_slow", self, lock);
             }
             return (int)mh$.invokeExact(self, lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_table_stripes {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_table_stripes");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint32_t pl_table_stripes(uint32_t cpus)
+     * }
+     */
+    public static FunctionDescriptor pl_table_stripes$descriptor() {
+        return pl_table_stripes.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint32_t pl_table_stripes(uint32_t cpus)
+     * }
+     */
+    public static MethodHandle pl_table_stripes$handle() {
+        return pl_table_stripes.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint32_t pl_table_stripes(uint32_t cpus)
+     * }
+     */
+    public static MemorySegment pl_table_stripes$address() {
+        return pl_table_stripes.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint32_t pl_table_stripes(uint32_t cpus)
+     * }
+     */
+    public static int pl_table_stripes(int cpus) {
+        var mh$ = pl_table_stripes.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_table_stripes", cpus);
+            }
+            return (int)mh$.invokeExact(cpus);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_table_size {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_LONG,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_table_size");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * uint64_t pl_table_size(uint32_t cpus)
+     * }
+     */
+    public static FunctionDescriptor pl_table_size$descriptor() {
+        return pl_table_size.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * uint64_t pl_table_size(uint32_t cpus)
+     * }
+     */
+    public static MethodHandle pl_table_size$handle() {
+        return pl_table_size.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * uint64_t pl_table_size(uint32_t cpus)
+     * }
+     */
+    public static MemorySegment pl_table_size$address() {
+        return pl_table_size.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * uint64_t pl_table_size(uint32_t cpus)
+     * }
+     */
+    public static long pl_table_size(int cpus) {
+        var mh$ = pl_table_size.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_table_size", cpus);
+            }
+            return (long)mh$.invokeExact(cpus);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_table_init {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_table_init");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_table_init(void *memory, uint64_t bytes, uint32_t cpus, pl_lock_table **out)
+     * }
+     */
+    public static FunctionDescriptor pl_table_init$descriptor() {
+        return pl_table_init.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_table_init(void *memory, uint64_t bytes, uint32_t cpus, pl_lock_table **out)
+     * }
+     */
+    public static MethodHandle pl_table_init$handle() {
+        return pl_table_init.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_table_init(void *memory, uint64_t bytes, uint32_t cpus, pl_lock_table **out)
+     * }
+     */
+    public static MemorySegment pl_table_init$address() {
+        return pl_table_init.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_table_init(void *memory, uint64_t bytes, uint32_t cpus, pl_lock_table **out)
+     * }
+     */
+    public static int pl_table_init(MemorySegment memory, long bytes, int cpus, MemorySegment out) {
+        var mh$ = pl_table_init.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_table_init", memory, bytes, cpus, out);
+            }
+            return (int)mh$.invokeExact(memory, bytes, cpus, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_table_at {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_table_at");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_table_at(void *memory, uint64_t bytes, pl_lock_table **out)
+     * }
+     */
+    public static FunctionDescriptor pl_table_at$descriptor() {
+        return pl_table_at.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_table_at(void *memory, uint64_t bytes, pl_lock_table **out)
+     * }
+     */
+    public static MethodHandle pl_table_at$handle() {
+        return pl_table_at.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_table_at(void *memory, uint64_t bytes, pl_lock_table **out)
+     * }
+     */
+    public static MemorySegment pl_table_at$address() {
+        return pl_table_at.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_table_at(void *memory, uint64_t bytes, pl_lock_table **out)
+     * }
+     */
+    public static int pl_table_at(MemorySegment memory, long bytes, MemorySegment out) {
+        var mh$ = pl_table_at.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_table_at", memory, bytes, out);
+            }
+            return (int)mh$.invokeExact(memory, bytes, out);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
