@@ -101,7 +101,7 @@ PL_LOCK_TABLE(pl_table_byte, pl_qspinlock_byte, pl_qspin_byte_lock, pl_qspin_byt
 PL_LOCK_TABLE(pl_table_wide, pl_qspinlock_wide, pl_qspin_wide_lock, pl_qspin_wide_unlock)
 PL_LOCK_TABLE(pl_table_mutex, pl_mutex, pl_mutex_lock, pl_mutex_unlock)
 
-PL_LOCK_TABLE(pl_table_rqspin, pl_qspinlock, pl_rqspin_lock, pl_rqspin_unlock)
+PL_LOCK_TABLE(pl_table_rqspin, pl_rqspinlock, pl_rqspin_lock, pl_rqspin_unlock)
 
 PL_EXTERN_C_END
 
