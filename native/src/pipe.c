@@ -64,7 +64,21 @@ typedef struct {
 
 typedef enum { DONE, LOOK, SLEEP } step;
 
+/* Exact under the mutex; else a hint, of any size when somebody transfers meanwhile. */
 static uint32_t used(const pl_pipe *p) { return pl_load_rlx(&p->tail) - pl_load_rlx(&p->head); }
+
+/* Without the mutex, but exact as of some moment, unless the pipe is too busy for it. */
+static uint32_t used_at_once(const pl_pipe *p)
+{
+	enum { tries = 1000 };
+	uint32_t head, seen;
+	for (int i = 0;; i++) {
+		head = pl_load_acq(&p->head); /* A1: acquire, pairs with A2; before the look at the tail */
+		seen = pl_load_acq(&p->tail) - head; /* A1 */
+		if (pl_load_rlx(&p->head) == head || i == tries)
+			return seen;
+	}
+}
 
 static unsigned char *data(pl_pipe *p) { return (unsigned char *)(p + 1); }
 
@@ -105,8 +119,7 @@ static int64_t transfer(const job *j)
 			return -EPIPE;
 		put(p, p->tail, &j->bytes, header);
 		put(p, p->tail + header, j->memory, j->bytes);
-		pl_compiler_fence(); /* a process killed here has written nothing */
-		pl_store_rlx(&p->tail, p->tail + header + j->bytes);
+		pl_store_rel(&p->tail, p->tail + header + j->bytes); /* A2: release, pairs with A1 */
 		return j->bytes;
 	}
 	uint32_t there = used(p), length = there < j->bytes ? there : j->bytes;
@@ -120,7 +133,7 @@ static int64_t transfer(const job *j)
 			return -EMSGSIZE;
 	}
 	get(p, p->head + header, j->memory, length);
-	pl_store_rlx(&p->head, p->head + header + length);
+	pl_store_rel(&p->head, p->head + header + length); /* A2 */
 	return length;
 }
 
@@ -427,6 +440,12 @@ static step leave(visit *v, const job *j)
 
 static step decide(visit *v, const job *j, woken *w, int64_t *result)
 {
+	if (used(j->pipe) > j->pipe->capacity) {
+		*result = -EBADMSG; /* a stranger has written here */
+		if (v->in_line)
+			withdraw(v, j, w);
+		return leave(v, j);
+	}
 	if (v->in_line && sleeps_on(v, j, w))
 		return SLEEP;
 	/* Two awake on one CPU: one of them sleeps, so that its next wake-up finds a CPU that is free. */
@@ -518,7 +537,7 @@ static int64_t call(pl_thread *self, const job *j, uint32_t flags, int64_t timeo
 	const pl_pipe *p = j->pipe;
 	if (bad(self, p) || !j->memory || j->bytes == 0 || flags & ~(uint32_t)(PL_PIPE_NONBLOCK | PL_WAIT_INTERRUPTIBLE))
 		return -EINVAL;
-	if (!good_capacity(p->capacity) || used(p) > p->capacity)
+	if (!good_capacity(p->capacity))
 		return -EBADMSG;
 	if (j->writing && (j->bytes > p->capacity || j->bytes + header_of(p) > p->capacity))
 		return -EMSGSIZE;
@@ -559,7 +578,7 @@ int pl_pipe_at(void *memory, uint64_t bytes, pl_pipe **out)
 		return -EINVAL;
 	pl_pipe *p = memory;
 	if (bytes < sizeof *p || __atomic_load_n(&p->magic, __ATOMIC_ACQUIRE) != PL_PIPE_MAGIC || /* D2 */
-	    !good_capacity(p->capacity) || bytes < pl_pipe_size(p->capacity) || used(p) > p->capacity)
+	    !good_capacity(p->capacity) || bytes < pl_pipe_size(p->capacity) || used_at_once(p) > p->capacity)
 		return -EBADMSG;
 	*out = p;
 	return 0;
@@ -614,4 +633,4 @@ int64_t pl_pipe_write(pl_thread *self, pl_pipe *pipe, const void *from, uint32_t
 	return call(self, &j, flags, timeout_ns);
 }
 
-int64_t pl_pipe_available(const pl_pipe *pipe) { return pipe ? (int64_t)used(pipe) : -EINVAL; }
+int64_t pl_pipe_available(const pl_pipe *pipe) { return pipe ? (int64_t)used_at_once(pipe) : -EINVAL; }

@@ -327,6 +327,22 @@ static void play(int index, void *shared)
 	}
 }
 
+/* Who looks from outside at a busy pipe sees positions of one moment. */
+static void look_from_outside(int index, void *shared)
+{
+	if (index) {
+		play(index, shared);
+		return;
+	}
+	game *g = shared;
+	while (pl_load_rlx(&g->sum) < (uint32_t)g->passes) {
+		pl_pipe *found;
+		REQUIRE_EQUAL(pl_pipe_at(g->s->page, page_bytes / 2, &found), 0);
+		int64_t there = pl_pipe_available(g->s->pipe);
+		REQUIRE(there >= 0 && there <= 4096);
+	}
+}
+
 static void token_passes(uint32_t flags, int players, bool interrupts, int32_t passes)
 {
 	scene s = new_scene(4096, flags);
@@ -344,6 +360,18 @@ static void token_is_passed_on_and_the_second_one_never_stalls(void **state)
 	for (uint32_t flags = 0; flags <= PL_PIPE_GREEDY; flags += 2)
 		for (int players = 1; players <= 64; players *= 8)
 			token_passes(flags, players, false, (int32_t)scaled(flags == PL_PIPE_WAKE_ALL ? 1000 : 10000));
+}
+
+static void a_busy_pipe_looks_sound_from_outside(void **state)
+{
+	(void)state;
+	scene s = new_scene(4096, 0);
+	game g = {&s, (int32_t)scaled(50000), 0, false};
+	static const int32_t start[] = {0, -1};
+	assert_int_equal(put_now(&s, start, sizeof start), sizeof start);
+	crew_run(3, look_from_outside, &g);
+	assert_int_equal(g.sum, g.passes);
+	end_scene(&s);
 }
 
 static void interruptions_and_time_outs_lose_no_wake_up(void **state)
@@ -543,6 +571,7 @@ int main(int argc, char **argv)
 		TEST(what_was_written_before_the_end_can_be_read),
 		TEST(one_byte_wakes_one_sleeper_or_in_the_old_way_all),
 		TEST(token_is_passed_on_and_the_second_one_never_stalls),
+		TEST(a_busy_pipe_looks_sound_from_outside),
 		TEST(interruptions_and_time_outs_lose_no_wake_up),
 		TEST(writers_that_wait_for_room_and_readers_that_wait_for_data),
 		TEST(processes_pass_the_token),

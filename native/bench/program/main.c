@@ -6,26 +6,30 @@
  *
  *   panalock-bench-c pairs [ROUNDS]                                  uncontended, all locks interleaved
  *   panalock-bench-c contended [SECONDS [THREADS [INSIDE OUTSIDE [LOCK...]]]]   throughput, then latency in its own run
+ *   panalock-bench-c tokens VIA PLAYERS PASSES [thread|process]      the token test; VIA: pipe, exclusive, wake_all, greedy
  *   panalock-bench-c floors                                          cache line, atomic, clock, machine
  *   panalock-bench-c serve                                           measures on request, so that somebody else can
  *                                                                    interleave these points with points of theirs
  *
  * serve: says "panalock-bench-c VERSION", then reads lines until the end of its input and answers each with one line:
  *   pairs LOCK COUNT    "ns TIME": nanoseconds for COUNT uncontended pairs
+ *   tokens VIA PLAYERS PASSES KIND   "tokens NAME=NUMBER...", as plb_tokens_result has them; KIND: thread, process
  * or "error TEXT".
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../bench.h"
+#include "../tokens.h"
 
 static int usage(void)
 {
 	fprintf(stderr, "usage: panalock-bench-c pairs [ROUNDS]\n"
+			"       panalock-bench-c tokens VIA PLAYERS PASSES [thread|process]\n"
 			"       panalock-bench-c contended [SECONDS [THREADS [INSIDE_NS OUTSIDE_NS [LOCK...]]]]\n"
 			"       panalock-bench-c floors\n"
 			"       panalock-bench-c serve\n"
@@ -171,15 +175,31 @@ static int answer_pairs(const char *name, uint64_t pairs)
 	return error ? printf("error %s\n", strerror(-error)) : printf("ns %" PRIu64 "\n", ns);
 }
 
+static int answer_tokens(const char *via, uint32_t players, uint32_t passes, const char *kind)
+{
+	plb_tokens game = {via, players, !strcmp(kind, "process"), passes};
+	plb_tokens_result r;
+	fflush(stdout); /* or children would write what is left in it */
+	int error = !strcmp(kind, "process") || !strcmp(kind, "thread") ? plb_tokens_play(&game, &r) : -EINVAL;
+	if (error)
+		return printf("error tokens %s %" PRIu32 ": %s\n", via, players, strerror(-error));
+	return printf("tokens elapsed_ns=%" PRIu64 " cpu_ns=%" PRIu64 " switches=%" PRIu64 " migrations=%" PRId64 " self=%" PRIu64
+		      " least=%" PRIu64 " most=%" PRIu64 " jain=%.4f\n",
+		      r.elapsed_ns, r.cpu_ns, r.switches, r.migrations, r.self, r.least, r.most, r.jain);
+}
+
 static int run_serve(void)
 {
-	char line[256], name[64];
+	char line[256], name[64], kind[16];
 	uint64_t count;
+	uint32_t players, passes;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("panalock-bench-c %d\n", PLB_VERSION);
 	while (fgets(line, sizeof line, stdin)) {
 		if (sscanf(line, "pairs %63s %" SCNu64, name, &count) == 2 && count)
 			answer_pairs(name, count);
+		else if (sscanf(line, "tokens %63s %" SCNu32 " %" SCNu32 " %15s", name, &players, &passes, kind) == 4)
+			answer_tokens(name, players, passes, kind);
 		else
 			printf("error not a request: %.*s\n", (int)strcspn(line, "\n"), line);
 	}
@@ -201,6 +221,8 @@ int main(int argc, char **argv)
 		return run_contended(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "floors"))
 		return run_floors();
+	if (!strcmp(argv[1], "tokens") && argc >= 5)
+		return answer_tokens(argv[2], (uint32_t)atol(argv[3]), (uint32_t)atol(argv[4]), argc > 5 ? argv[5] : "process") < 0;
 	if (!strcmp(argv[1], "serve"))
 		return run_serve();
 	return usage();

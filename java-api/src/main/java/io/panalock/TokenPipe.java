@@ -185,7 +185,7 @@ public final class TokenPipe {
 
     /** {@return bytes that lie in it, the lengths of records included; out of date at once} */
     public int available() {
-        return Math.max(0, pure.used());
+        return Math.max(0, pure.usedAtOnce());
     }
 
     /** Opens an end to read from. */

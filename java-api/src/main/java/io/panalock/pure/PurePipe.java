@@ -19,6 +19,7 @@ public final class PurePipe {
     private static final int SHORT_GRACE_NS = 2_000;
     private static final int OWN_CPU_NS = 20_000;
     private static final int PROBE_EVERY = 32;
+    private static final int TRIES = 1000;
 
     /** Results of one step. */
     private enum Step {
@@ -80,13 +81,24 @@ public final class PurePipe {
             return null;
         }
         PurePipe p = new PurePipe(domain, memory, m);
-        return p.used() < 0 ? null : p;
+        return p.usedAtOnce() < 0 ? null : p;
     }
 
-    /** Bytes in it, or -1 when the positions cannot be. */
-    public int used() {
+    /** Bytes in it, or -1 when the positions cannot be. Exact under the mutex; else a hint. */
+    private int used() {
         int used = memory.get(base + PipeShape.TAIL) - memory.get(base + PipeShape.HEAD);
         return used < 0 || used > capacity ? -1 : used;
+    }
+
+    /** The same without the mutex, exact as of some moment, unless the pipe is too busy for it. */
+    public int usedAtOnce() {
+        for (int i = 0; ; i++) {
+            int head = memory.getAcquire(base + PipeShape.HEAD); // A1J: acquire, pairs with A2, A2J
+            int used = memory.getAcquire(base + PipeShape.TAIL) - head; // A1J
+            if (memory.get(base + PipeShape.HEAD) == head || i == TRIES) {
+                return used < 0 || used > capacity ? -1 : used;
+            }
+        }
     }
 
     public int capacity() {
@@ -169,9 +181,6 @@ public final class PurePipe {
 
     private int call(
             int slot, MemorySegment buffer, boolean writing, boolean nonBlocking, boolean interruptible, long nanos) {
-        if (used() < 0) {
-            return -Layouts.EBADMSG;
-        }
         long depth = domain.slotAt(slot) + Shape.THREAD_DEPTH;
         int level = nodes.get(depth);
         if (level >= Layouts.NESTING) {
@@ -221,6 +230,12 @@ public final class PurePipe {
     }
 
     private Step decide(PipeVisit v) {
+        if (used() < 0) { // a stranger has written here
+            if (v.inLine) {
+                withdraw(v);
+            }
+            return leave(v, -Layouts.EBADMSG);
+        }
         if (v.inLine && sleepsOn(v)) {
             return Step.SLEEP;
         }
@@ -294,7 +309,7 @@ public final class PurePipe {
                 putLength(tail, v.bytes);
             }
             copyIn(v.buffer, tail + header, v.bytes);
-            memory.set(base + PipeShape.TAIL, tail + header + v.bytes);
+            memory.setRelease(base + PipeShape.TAIL, tail + header + v.bytes); // A2J: release, pairs with A1, A1J
             return v.bytes;
         }
         int there = used();
@@ -313,7 +328,7 @@ public final class PurePipe {
             }
         }
         copyOut(head + header, v.buffer, length);
-        memory.set(base + PipeShape.HEAD, head + header + length);
+        memory.setRelease(base + PipeShape.HEAD, head + header + length); // A2J
         return length;
     }
 

@@ -41,27 +41,33 @@ public final class CProgram {
     }
 
     /** Nanoseconds that so many uncontended pairs of a lock took. */
-    public static synchronized long pairs(String lock, long pairs) {
+    public static long pairs(String lock, long pairs) {
+        String start = "ns ";
+        return Long.parseLong(request("pairs " + lock + " " + pairs, start).substring(start.length()));
+    }
+
+    /** The answer to a request, which must begin so. */
+    public static synchronized String request(String request, String beginning) {
         try {
             if (running == null) {
                 running = start(BenchLibrary.directory());
             }
-            return running.ask("pairs " + lock + " " + pairs);
+            return running.ask(request, beginning);
         } catch (IOException e) {
             running = null;
             throw new UncheckedIOException(NAME + ": " + e.getMessage(), e);
         }
     }
 
-    private long ask(String request) throws IOException {
+    private String ask(String request, String beginning) throws IOException {
         requests.write(request);
         requests.newLine();
         requests.flush();
         String answer = answer();
-        if (!answer.startsWith("ns ")) {
+        if (!answer.startsWith(beginning)) {
             throw new IllegalStateException(NAME + ", asked for \"" + request + "\": " + answer);
         }
-        return Long.parseLong(answer.substring("ns ".length()));
+        return answer;
     }
 
     private String answer() throws IOException {
