@@ -167,6 +167,40 @@ class JobServerTest {
         }
     }
 
+    /** The hang of make 4.2.1: two see the pipe readable, one takes the byte, the other one is stuck in read. */
+    @Test
+    void whoComesSecondToAByteIsNotStuckInARead() throws Exception {
+        try (JobServerHost host = JobServerHost.create(2)) {
+            JobServer one = client(host);
+            JobServer two = client(host);
+            List<JobServer.Token> implicit = List.of(one.acquire(), two.acquire());
+            AtomicInteger got = new AtomicInteger();
+            AtomicInteger gaveUp = new AtomicInteger();
+            List<Thread> threads = new ArrayList<>();
+            for (JobServer client : List.of(one, two)) {
+                threads.add(Thread.ofPlatform().start(() -> {
+                    for (int i = 0; i < 300; i++) {
+                        try {
+                            JobServer.Token token = client.acquire();
+                            got.incrementAndGet();
+                            token.close();
+                        } catch (InterruptedException e) {
+                            gaveUp.incrementAndGet(); // what make does when a child of its ends meanwhile
+                        }
+                    }
+                }));
+            }
+            while (threads.stream().anyMatch(Thread::isAlive)) {
+                threads.forEach(Thread::interrupt);
+                Thread.sleep(2);
+            }
+            assertThat(got.get() + gaveUp.get()).isEqualTo(600);
+            assertThat(got.get()).isPositive();
+            assertThat(host.available()).isEqualTo(1);
+            implicit.forEach(JobServer.Token::close);
+        }
+    }
+
     @Test
     void anExceptionReturnsTheToken() throws Exception {
         try (JobServerHost host = JobServerHost.create(2)) {
