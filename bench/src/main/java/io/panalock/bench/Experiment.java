@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench;
 
+import io.panalock.bench.contend.Planted;
 import io.panalock.bench.result.Recorder;
 import io.panalock.bench.result.Results;
 import io.panalock.bench.text.RunReport;
@@ -85,6 +86,9 @@ public abstract class Experiment implements SubCommand {
         Map<String, Object> run = new LinkedHashMap<>();
         run.put("command", spec.name());
         run.put("quick", quick);
+        if (Planted.backend() != null) {
+            run.put("planted", Planted.backend());
+        }
         cpus.apply(run);
         try (Session session = new Session(run, output.json(), System.err)) {
             Results results = session.results();

@@ -88,14 +88,14 @@ public class Bench {
         });
     }
 
-    /** One repeat of every point: its metrics, by name. All points belong to one batch. */
-    Map<Point, Map<String, Double>> round(List<Point> points) {
-        Map<Point, Map<String, Double>> metrics = new LinkedHashMap<>();
+    /** One repeat, or several, of every point: its metrics, by name. All points belong to one batch. */
+    Map<Point, Map<String, double[]>> round(List<Point> points) {
+        Map<Point, Map<String, double[]>> metrics = new LinkedHashMap<>();
         List<Point.Windowed> windowed = new ArrayList<>();
         for (Point point : points) {
             switch (point) {
                 case Point.Windowed each -> windowed.add(each);
-                case Point.Whole whole -> metrics.put(point, whole.measure(this));
+                case Point.Whole whole -> metrics.put(point, whole.measureSeveral(this));
             }
         }
         windows(windowed, metrics);
@@ -103,7 +103,7 @@ public class Bench {
     }
 
     /** Windows of all points in turns, so that whatever disturbs the machine hits all of them; each point's median. */
-    private void windows(List<Point.Windowed> points, Map<Point, Map<String, Double>> metrics) {
+    private void windows(List<Point.Windowed> points, Map<Point, Map<String, double[]>> metrics) {
         double[][] windows = new double[points.size()][WINDOWS];
         for (int w = 0; w < WINDOWS; w++) {
             for (int i = 0; i < points.size(); i++) {
@@ -111,7 +111,7 @@ public class Bench {
             }
         }
         for (int i = 0; i < points.size(); i++) {
-            metrics.put(points.get(i), Map.of(Point.Windowed.TIME, Stats.median(windows[i])));
+            metrics.put(points.get(i), Map.of(Point.Windowed.TIME, new double[] {Stats.median(windows[i])}));
         }
     }
 }

@@ -7,6 +7,7 @@ import io.panalock.bench.machine.Machine;
 import io.panalock.bench.result.Recorder;
 import io.panalock.bench.result.Stats;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -119,9 +120,10 @@ public final class ClaimRunner {
         }
     }
 
-    private void keep(Quantity quantity, double value) {
-        samples.computeIfAbsent(quantity, q -> new ArrayList<>()).add(value);
-        recorder.record("claim-point", quantity.point().params(), quantity.metric(), quantity.unit(), value);
+    private void keep(Quantity quantity, double... values) {
+        List<Double> all = samples.computeIfAbsent(quantity, q -> new ArrayList<>());
+        Arrays.stream(values).forEach(all::add);
+        recorder.record("claim-point", quantity.point().params(), quantity.metric(), quantity.unit(), values);
     }
 
     private Judgement judge(Claim claim) {

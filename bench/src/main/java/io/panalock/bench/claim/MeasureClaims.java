@@ -19,13 +19,13 @@ public final class MeasureClaims implements ClaimGroup {
     public List<Claim> claims() {
         return List.of(
                 claim("repeat-worst", "worst", WORST,
-                        "two runs in a row: each ratio to its in-run peer differs by at most 10 %, or by what the spread says"),
-                claim("repeat-median", "median", MEDIAN, "two runs in a row: half of the ratios differ by at most 3 %"),
-                claim("compare-finds", "missed", 0, "compare finds one backend 15 % slower in the second of two runs"),
-                claim("compare-silent", "alarms", 0, "compare raises no alarm over two runs of the same build"));
+                        "a run and the next: each ratio to its in-run peer differs by at most 10 %, or by what the spread says"),
+                claim("repeat-median", "median", MEDIAN, "a run and the next: half of the ratios differ by at most 3 %, or by what the spread says"),
+                claim("compare-finds", "missed", 0, "compare finds it when one backend does 15 % more in its loop"),
+                claim("compare-silent", "alarms", 0, "compare raises no alarm in ten comparisons of a build with itself"));
     }
 
     private static Claim claim(String id, String metric, double most, String sentence) {
-        return new Claim(id, sentence, new Quantity(new TwoRuns(), metric), null, Bound.atMost(most), Need.TWO_CPUS, true);
+        return new Claim(id, sentence, new Quantity(new RunsInARow(), metric), null, Bound.atMost(most), Need.TWO_CPUS, true);
     }
 }

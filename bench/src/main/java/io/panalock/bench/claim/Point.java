@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench.claim;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -26,6 +27,13 @@ public sealed interface Point {
     non-sealed interface Whole extends Point {
         /** One repeat: its metrics, by name. */
         Map<String, Double> measure(Bench bench);
+
+        /** For a point that gives several repeats of its metrics at once. */
+        default Map<String, double[]> measureSeveral(Bench bench) {
+            Map<String, double[]> several = new LinkedHashMap<>();
+            measure(bench).forEach((metric, value) -> several.put(metric, new double[] {value}));
+            return several;
+        }
     }
 
     /** A repeat is the median of many short windows, and all points of the batch take turns at windows. Metric {@code time}. */

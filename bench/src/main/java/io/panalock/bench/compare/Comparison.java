@@ -123,8 +123,8 @@ public final class Comparison {
         this.old = old;
         this.now = now;
         this.threshold = threshold;
-        this.oldNoise = new Noise(old);
-        this.newNoise = new Noise(now);
+        this.oldNoise = Noise.ofMedians(old);
+        this.newNoise = Noise.ofMedians(now);
         this.emulated = Machine.emulated(old.machine()) || Machine.emulated(now.machine());
         Map<List<String>, List<Matched>> matched = match();
         List<Matched> allPeers = matched.values().stream()

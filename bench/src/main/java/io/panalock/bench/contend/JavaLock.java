@@ -29,6 +29,7 @@ public final class JavaLock implements Lock {
     private final String id;
     private final Map<String, Object> params;
     private final LockLoop loop;
+    private final double planted;
     private double stepNs;
 
     /**
@@ -43,6 +44,7 @@ public final class JavaLock implements Lock {
         all.put("side", "java");
         all.putAll(params);
         this.params = all;
+        this.planted = Planted.factor(all);
         this.loop = IsolatingLoader.open(id, LockLoop.class, "io.panalock.bench.loop." + loopClass, arguments);
     }
 
@@ -64,8 +66,9 @@ public final class JavaLock implements Lock {
     @Override
     public long pairs(int pairs) {
         loop.pairs(pairs / 20 + 1);
+        int done = (int) Math.round(pairs * planted);
         long from = System.nanoTime();
-        loop.pairs(pairs);
+        loop.pairs(done);
         return System.nanoTime() - from;
     }
 
@@ -116,7 +119,7 @@ public final class JavaLock implements Lock {
     @Override
     public Outcome contend(ContendedPoint point, long warmNs, long windowNs) {
         Control control = new Control();
-        int inside = steps(point.insideNs());
+        int inside = steps((int) Math.round(point.insideNs() * planted));
         int outside = steps(point.outsideNs());
         loop.reset();
 

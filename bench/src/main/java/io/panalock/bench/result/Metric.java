@@ -10,8 +10,9 @@ import java.util.Objects;
  * @param unit for example {@code ns/call}
  * @param spread half the distance between the 10th and the 90th percentile of the repeats, in the same unit; NaN when
  *     there was only one
+ * @param repeats how many there were; 0 when unknown
  */
-public record Metric(double value, String unit, double spread) {
+public record Metric(double value, String unit, double spread, int repeats) {
     public Metric {
         Objects.requireNonNull(unit);
         if (!Double.isFinite(value)) {
@@ -19,14 +20,19 @@ public record Metric(double value, String unit, double spread) {
         }
     }
 
+    /** From an unknown number of repeats. */
+    public Metric(double value, String unit, double spread) {
+        this(value, unit, spread, 0);
+    }
+
     /** A figure that was counted or measured once. */
     public static Metric single(double value, String unit) {
-        return new Metric(value, unit, Double.NaN);
+        return new Metric(value, unit, Double.NaN, 1);
     }
 
     /** The median and spread of repeats. */
     public static Metric of(double[] repeats, String unit) {
-        return new Metric(Stats.median(repeats), unit, repeats.length < 2 ? Double.NaN : Stats.spread(repeats));
+        return new Metric(Stats.median(repeats), unit, repeats.length < 2 ? Double.NaN : Stats.spread(repeats), repeats.length);
     }
 
     public boolean hasSpread() {

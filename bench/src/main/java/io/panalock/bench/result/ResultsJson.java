@@ -80,6 +80,9 @@ public final class ResultsJson {
             m.put("value", metric.value());
             m.put("unit", metric.unit());
             m.put("spread", metric.hasSpread() ? metric.spread() : null);
+            if (metric.repeats() > 0) {
+                m.put("repeats", metric.repeats());
+            }
             metrics.put(name, m);
         });
         Map<String, Object> map = new LinkedHashMap<>();
@@ -94,7 +97,8 @@ public final class ResultsJson {
         map(map, "metrics").forEach((name, value) -> {
             Map<String, Object> m = asMap(value, "metric " + name);
             metrics.put(name, new Metric(number(m, "value"), string(m, "unit"),
-                    m.get("spread") == null ? Double.NaN : number(m, "spread")));
+                    m.get("spread") == null ? Double.NaN : number(m, "spread"),
+                    m.containsKey("repeats") ? (int) number(m, "repeats") : 0));
         });
         return new Result(string(map, "experiment"), map(map, "params"), metrics);
     }

@@ -34,11 +34,11 @@ class ClaimsTest {
         }
 
         @Override
-        Map<Point, Map<String, Double>> round(List<Point> points) {
-            Map<Point, Map<String, Double>> metrics = new LinkedHashMap<>();
+        Map<Point, Map<String, double[]>> round(List<Point> points) {
+            Map<Point, Map<String, double[]>> metrics = new LinkedHashMap<>();
             for (Point point : points) {
                 String lock = ((LockPoints.Pair) point).lock();
-                metrics.put(point, Map.of("time", byLock.get(lock).applyAsDouble(rounds)));
+                metrics.put(point, Map.of("time", new double[] {byLock.get(lock).applyAsDouble(rounds)}));
             }
             rounds++;
             return metrics;

@@ -5,6 +5,7 @@ import io.panalock.bench.Main;
 import io.panalock.bench.compare.Comparison;
 import io.panalock.bench.compare.Peers;
 import io.panalock.bench.contend.Locks;
+import io.panalock.bench.contend.Planted;
 import io.panalock.bench.result.Metric;
 import io.panalock.bench.result.Result;
 import io.panalock.bench.result.Results;
@@ -22,26 +23,31 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Two runs in a row of the same build, each in a JVM of its own: {@code worst} and {@code median} difference of a ratio to
- * its peer; whether {@code compare} {@code missed} a planted slowdown or raised {@code alarms}.
+ * Runs of the same build in a row, each in a JVM of its own, some of them with a slowdown {@link Planted} into one backend's
+ * loops. Of each run and the next: {@code worst} and {@code median} difference of a ratio to its peer. In how many of
+ * {@link #COMPARISONS} comparisons of the build with itself {@code compare} raised {@code alarms}; of each slow run and the
+ * one before, whether it {@code missed} that.
  */
-record TwoRuns() implements Point.Whole {
-    /** What is planted: this backend, this much slower. */
+record RunsInARow() implements Point.Whole {
+    static final int COMPARISONS = 10;
     private static final String PLANTED_BACKEND = "hybrid";
-
-    private static final double PLANTED = 1.15;
     private static final double THRESHOLD = 0.10;
+
+    /** Runs with and without the slowdown in turns: of five every two are compared, of eleven every one with the next. */
+    private static final String QUICK_ORDER = "-+-+-+--";
+
+    private static final String ORDER = "-+---+----+----";
     private static final List<String> HANDED_DOWN =
             List.of("panalock.library.path", "panalock.extract.dir", "java.library.path", "java.io.tmpdir");
 
     @Override
     public String batch() {
-        return "two runs in a row";
+        return "runs in a row";
     }
 
     @Override
     public Map<String, Object> params() {
-        return Map.of("runs", 2);
+        return Map.of("runs", "in a row");
     }
 
     @Override
@@ -56,20 +62,63 @@ record TwoRuns() implements Point.Whole {
 
     @Override
     public Map<String, Double> measure(Bench bench) {
-        Results first = run(bench.quick());
-        Results second = run(bench.quick());
-        double[] differences = differences(first, second);
-        return Map.of(
-                "worst", Stats.max(differences),
-                "median", Stats.median(differences),
-                "missed", new Comparison(first, planted(second), THRESHOLD).regressed() ? 0.0 : 1.0,
-                "alarms", new Comparison(first, second, THRESHOLD).regressed() ? 1.0 : 0.0);
+        throw new UnsupportedOperationException("several at once");
     }
 
-    private static Results run(boolean brief) {
+    @Override
+    public Map<String, double[]> measureSeveral(Bench bench) {
+        List<Results> plain = new ArrayList<>();
+        List<Double> missed = new ArrayList<>();
+        for (char kind : (bench.quick() ? QUICK_ORDER : ORDER).toCharArray()) {
+            if (kind == '-') {
+                plain.add(run(bench.quick(), false));
+            } else {
+                missed.add(finds(plain.getLast(), run(bench.quick(), true)) ? 0.0 : 1.0);
+            }
+        }
+        return judged(plain, missed.stream().mapToDouble(Double::doubleValue).toArray());
+    }
+
+    /** True when the slowdown is found, and where it is. */
+    static boolean finds(Results before, Results after) {
+        return new Comparison(before, after, THRESHOLD)
+                .worseGroups().stream().anyMatch(group -> group.owner().equals(PLANTED_BACKEND));
+    }
+
+    static Map<String, double[]> judged(List<Results> plain, double... missed) {
+        double[] worst = new double[plain.size() - 1];
+        double[] median = new double[plain.size() - 1];
+        for (int i = 0; i + 1 < plain.size(); i++) {
+            double[] differences = differences(plain.get(i), plain.get(i + 1));
+            worst[i] = Stats.max(differences);
+            median[i] = Stats.median(differences);
+        }
+        return Map.of("worst", worst, "median", median, "missed", missed,
+                "alarms", new double[] {alarms(plain)});
+    }
+
+    private static double alarms(List<Results> plain) {
+        int comparisons = 0;
+        int alarms = 0;
+        boolean everyTwo = plain.size() * (plain.size() - 1) / 2 <= COMPARISONS;
+        for (int i = 0; i < plain.size(); i++) {
+            for (int j = i + 1; j < (everyTwo ? plain.size() : Math.min(i + 2, plain.size())); j++) {
+                comparisons++;
+                alarms += new Comparison(plain.get(i), plain.get(j), THRESHOLD).regressed() ? 1 : 0;
+            }
+        }
+        if (comparisons != COMPARISONS) {
+            throw new IllegalStateException(comparisons + " comparisons of " + plain.size() + " runs");
+        }
+        return alarms;
+    }
+
+    private static Results run(boolean brief, boolean planted) {
         List<String> locks = new ArrayList<>();
-        Locks.BACKENDS.forEach(backend -> locks.add(Locks.panalock(backend, "wide", "pool")));
-        locks.addAll(List.of(Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED, Locks.STAMPED_LOCK, "c-wide", "c-pthread-mutex",
+        for (String layout : List.of("wide", "word")) {
+            Locks.BACKENDS.forEach(backend -> locks.add(Locks.panalock(backend, layout, "pool")));
+        }
+        locks.addAll(List.of(Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED, Locks.STAMPED_LOCK, "c-wide", "c-word", "c-pthread-mutex",
                 "c-pthread-spin"));
         List<String> command = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -79,13 +128,16 @@ record TwoRuns() implements Point.Whole {
                 command.add("-D" + property + "=" + System.getProperty(property));
             }
         }
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName(), "locks",
-                "--part", "pairs,throughput", "--threads", "2,4", "--lock", String.join(",", locks)));
-        if (brief) {
-            command.add("--quick");
+        if (planted) {
+            command.add("-D" + Planted.PROPERTY + "=" + PLANTED_BACKEND);
         }
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName(), "locks", "--lock",
+                String.join(",", locks), "--rounds", "3"));
+        command.addAll(brief
+                ? List.of("--part", "pairs")
+                : List.of("--part", "pairs,throughput", "--threads", "2,4", "--inside", "100"));
         try {
-            Path directory = Files.createTempDirectory("panalock-two-runs-");
+            Path directory = Files.createTempDirectory("panalock-runs-");
             try {
                 Path file = directory.resolve("run.json");
                 command.addAll(List.of("--json", file.toString()));
@@ -102,7 +154,7 @@ record TwoRuns() implements Point.Whole {
                 delete(directory);
             }
         } catch (IOException e) {
-            throw new UncheckedIOException("two runs in a row: " + e.getMessage(), e);
+            throw new UncheckedIOException("runs in a row: " + e.getMessage(), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while measuring", e);
@@ -156,23 +208,5 @@ record TwoRuns() implements Point.Whole {
 
     private static double relative(Metric metric) {
         return metric.hasSpread() ? metric.spread() / metric.value() : 0;
-    }
-
-    /** The same results with one backend slower. */
-    static Results planted(Results results) {
-        Results slower = new Results(results.machine(), results.run());
-        for (Result result : results.all()) {
-            Map<String, Metric> metrics = new LinkedHashMap<>(result.metrics());
-            if (PLANTED_BACKEND.equals(result.params().get("backend"))) {
-                metrics.computeIfPresent("time", (name, m) -> times(m, PLANTED));
-                metrics.computeIfPresent("throughput", (name, m) -> times(m, 1 / PLANTED));
-            }
-            slower.add(new Result(result.experiment(), result.params(), metrics));
-        }
-        return slower;
-    }
-
-    private static Metric times(Metric metric, double factor) {
-        return new Metric(metric.value() * factor, metric.unit(), metric.spread() * factor);
     }
 }
