@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -15,7 +16,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Every figure in ns, × or Mops/s that README.md or docs/ prints is a claim's, or a constant of the design. Which one it
+ * Every time, rate, size, percentage and ratio that README.md or docs/ prints is a claim's, or a constant of the design. Which one it
  * is stands behind it, where a reader of the page does not see it:
  *
  * <pre>
@@ -25,8 +26,13 @@ import org.junit.jupiter.api.Test;
  * </pre>
  */
 class PrintedFiguresTest {
-    /** "256 × `pl_bucket`" multiplies; it is not a figure. */
-    private static final Pattern FIGURE = Pattern.compile("(\\d[\\d.,]*) ?(ns\\b|Mops/s|×(?! ?[`\\d]))");
+    /** Times, rates, sizes, percentages, ratios. "256 × `pl_bucket`" multiplies; it is not a figure. */
+    private static final Pattern FIGURE = Pattern.compile("(\\d[\\d.,]*)[ \u00a0]?"
+            + "((?:ns|µs|us|ms|s|M/s|[kMG]?ops/s|records/s|[KMG]i?B|kB|B|bytes?|per cent)(?![\\w-])|%|×(?! ?[`\\d]))");
+
+    /** Units that figures of claims have, and how many of those one of these is. */
+    private static final Map<String, Double> IN_CLAIMS = Map.of("×", 1.0, "%", 1.0, "B", 1.0, "byte", 1.0, "bytes", 1.0,
+            "KiB", 1024.0, "MiB", 1024.0 * 1024, "MB", 1e6);
 
     private static final Pattern MARK = Pattern.compile("<!-- (?:(constant)|claim: ([\\w-]+)/([\\w-]+)) -->");
     private static final String CONSTANTS = "<!-- constants -->";
@@ -67,9 +73,11 @@ class PrintedFiguresTest {
         if (claim.isEmpty()) {
             return Optional.of(where + " names a claim that there is not");
         }
-        boolean ratio = figure.group(2).equals("×");
-        double value = Double.parseDouble(figure.group(1).replace(",", ""));
-        return ratio && claim.get().unit().equals("×") && !claim.get().bound().holds(value)
+        String unit = figure.group(2);
+        Double factor = IN_CLAIMS.get(unit);
+        double value = Double.parseDouble(figure.group(1).replaceAll("[.,]$", "").replace(",", ""));
+        boolean same = factor != null && claim.get().unit().equals(unit.equals("×") || unit.equals("%") ? unit : "B");
+        return same && !claim.get().bound().holds(value * factor)
                 ? Optional.of(where + " does not keep to its claim, " + claim.get().bound())
                 : Optional.empty();
     }
@@ -90,7 +98,8 @@ class PrintedFiguresTest {
 
     @Test
     void anUnmarkedFigureIsFound() {
-        for (String line : List.of("costs 2.5 ns", "is 0.5 × a mutex", "| a | 0.51 × |", "does 120 Mops/s", "1,200ns", "5 ns/call")) {
+        for (String line : List.of("costs 2.5 ns", "is 0.5 × a mutex", "| a | 0.51 × |", "does 120 Mops/s", "1,200ns", "5 ns/call", "4 bytes", "512 KiB",
+                "takes 3 µs", "after 10 ms.", "for 2 s", "15 % less", "15 per cent", "3 M/s", "1.5 MB")) {
             assertThat(problems("x", line)).as(line).hasSize(1);
         }
         assertThat(problems("x", "0.5 × <!-- claim: bridge/pool-wide-reentrant -->, and 3 ns"))
@@ -105,11 +114,13 @@ class PrintedFiguresTest {
         assertThat(problems("x", "9.5 × <!-- claim: bridge/pool-wide-reentrant -->"))
                 .hasSize(1)
                 .allMatch(p -> p.contains("does not keep to its claim"));
+        assertThat(problems("x", "8 bytes <!-- claim: bridge/bytes-word -->")).hasSize(1);
+        assertThat(problems("x", "4 bytes <!-- claim: bridge/bytes-word -->, 500 KiB <!-- claim: bridge/bytes-domain -->")).isEmpty();
     }
 
     @Test
     void whatIsNoFigureOrMarkedPasses() {
-        for (String line : List.of("256 × `pl_bucket`", "32-bit, 16 threads", "100 ns <!-- constant --> apart", "answers",
+        for (String line : List.of("256 × `pl_bucket`", "32-bit, 16 threads", "1,024 slots", "4-byte words", "a 64 B line <!-- constant -->", "100 ns <!-- constant --> apart", "answers",
                 "0.5 × <!-- claim: bridge/pool-wide-reentrant --> and 2.2 ns <!-- claim: bridge/c-wide-bare -->")) {
             assertThat(problems("x", line)).as(line).isEmpty();
         }
