@@ -94,9 +94,9 @@ static int lock_nested(pl_ring *r)
 }
 
 /* What follows when the lock is not free. */
-static int wait_for_lock(pl_thread *self, pl_ring *r)
+static int wait_for_lock(pl_thread *self, pl_ring *r, bool wait)
 {
-	if (!self)
+	if (!wait)
 		return -EBUSY;
 	if (nested(r->header))
 		return lock_nested(r);
@@ -106,7 +106,7 @@ static int wait_for_lock(pl_thread *self, pl_ring *r)
 	return mutex_result(m, pthread_mutex_lock(m));
 }
 
-static inline int lock_ring(pl_thread *self, pl_ring *r)
+static inline int lock_ring(pl_thread *self, pl_ring *r, bool wait)
 {
 	if (PL_LIKELY(r->lock_kind == PL_RING_LOCK_QSPIN)) {
 		if (PL_LIKELY(pl_qspin_take((pl_qspinlock *)(void *)r->header->lock)))
@@ -119,7 +119,7 @@ static inline int lock_ring(pl_thread *self, pl_ring *r)
 	} else {
 		return -EINVAL; /* a run-time's own: see pl_ring_reserve_locked() */
 	}
-	return wait_for_lock(self, r);
+	return wait_for_lock(self, r, wait);
 }
 
 static inline void unlock_ring(pl_thread *self, pl_ring *r)
@@ -225,7 +225,7 @@ int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
 	return bytes > ring->max_record ? -E2BIG : reserve_locked(ring, bytes);
 }
 
-static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes)
+static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, bool wait)
 {
 	if (PL_UNLIKELY(bad(ring)))
 		return -EINVAL;
@@ -235,7 +235,7 @@ static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes)
 	const frame here = {frames, ring->header};
 	frames = &here;
 	pl_compiler_fence(); /* X17: compiler fence: marked before the lock is tried; pairs with X18 */
-	int64_t at = lock_ring(self, ring);
+	int64_t at = lock_ring(self, ring, wait);
 	if (PL_LIKELY(!at)) {
 		at = reserve_locked(ring, bytes);
 		unlock_ring(self, ring);
@@ -245,13 +245,13 @@ static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes)
 	return at;
 }
 
-int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes) { return reserve(self, ring, bytes); }
+int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes) { return reserve(self, ring, bytes, self); }
 
 int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record)
 {
 	if (PL_UNLIKELY(!record))
 		return -EINVAL;
-	int64_t at = reserve(self, ring, bytes);
+	int64_t at = reserve(self, ring, bytes, true);
 	if (PL_UNLIKELY(at < 0))
 		return (int)at;
 	*record = ring->data + at;
@@ -520,11 +520,28 @@ static bool stands_at_open(const pl_ring *r)
 	return !ready(r, &word, &value) && word != (const uint32_t *)(const void *)&r->producer->position;
 }
 
+/* Without a slot nobody can wake us: looks now and then. */
+static int wait_without_slot(pl_ring *r, uint64_t until)
+{
+	enum { nap_ns = 500000 };
+	uint32_t nobody = 0;
+	const uint32_t *word;
+	uint32_t value;
+	for (uint64_t naps = 1; !ready(r, &word, &value); naps++) {
+		if (pl_os_now() >= until)
+			return -ETIMEDOUT;
+		pl_futex_wait(&nobody, 0, nap_ns, 0);
+		if (naps % (PL_RING_REAP_NS / nap_ns) == 0 && r->own_domain && stands_at_open(r))
+			pl_ring_reap(r);
+	}
+	return 0;
+}
+
 int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags)
 {
 	const uint32_t *word;
 	uint32_t value;
-	if (bad(ring) || !self || self->index == 0 || flags & ~(uint32_t)PL_WAIT_INTERRUPTIBLE)
+	if (bad(ring) || (self && self->index == 0) || flags & ~(uint32_t)PL_WAIT_INTERRUPTIBLE)
 		return -EINVAL;
 	if (ready(ring, &word, &value))
 		return 0;
@@ -536,6 +553,8 @@ int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t fl
 		if (ready(ring, &word, &value))
 			return 0;
 	} while ((now = pl_os_now()) < looked && now < until);
+	if (!self)
+		return wait_without_slot(ring, until);
 	pl_waitq *line = &ring->header->line;
 	int place = pl_waitq_enter(self, line, 0);
 	if (place < 0)

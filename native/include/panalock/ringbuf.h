@@ -174,11 +174,11 @@ PL_API int pl_ring_close(pl_ring *ring);
 
 /**
  * Reserves a record of @p bytes and hands out where its bytes go (8-aligned, not cleared). Waits for the lock only, never
- * for room. @p self: the caller's slot in ring->domain, see pl_self_in(); null: does not wait, see below.
+ * for room. @p self: the caller's slot in ring->domain, see pl_self_in(); null when there is none left, which costs speed
+ * under contention only.
  * Signal handlers may reserve; one that has interrupted a reservation of its own thread in this very ring, which therefore
  * may hold the lock, gets the lock if it is free and -EDEADLK otherwise.
- * @return 0; -EAGAIN (full); -E2BIG (longer than ring->max_record); -EDEADLK; -EBUSY (@p self is null and the lock is
- *         taken); -EBADMSG (damaged); -EINVAL; or what the lock says. After an error nothing is reserved.
+ * @return 0; -EAGAIN (full); -E2BIG (longer than ring->max_record); -EDEADLK; -EBADMSG (damaged); -EINVAL; or what the lock says. After an error nothing is reserved.
  */
 PL_API int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record);
 
@@ -213,7 +213,7 @@ PL_API int pl_ring_done(pl_ring *ring);
 
 /**
  * Waits until a record is ready at the consumer's position. Looks for some microseconds, then sleeps. Skips what dead
- * processes left open. Blocks. @p flags: PL_WAIT_INTERRUPTIBLE.
+ * processes left open. Blocks. @p flags: PL_WAIT_INTERRUPTIBLE. @p self null: looks twice a millisecond instead.
  * @return 0; -ETIMEDOUT; -EINTR (pl_thread_interrupt()); -ENOSPC (deeper than PL_NESTING contexts); -EINVAL.
  */
 PL_API int pl_ring_wait(pl_thread *self, pl_ring *ring, int64_t timeout_ns, uint32_t flags);
@@ -230,8 +230,8 @@ PL_API uint64_t pl_ring_query(const pl_ring *ring, uint32_t what);
 /* ---- For language run-times that bring a lock of their own, or consume in batches. ---- */
 
 /**
- * As pl_ring_reserve(), but tells where the record's bytes go in ring->data.
- * @return the offset, or what pl_ring_reserve() returns.
+ * As pl_ring_reserve(), but tells where the record's bytes go in ring->data, and does not wait when @p self is null.
+ * @return the offset, or what pl_ring_reserve() returns; -EBUSY (@p self is null and the lock is taken).
  */
 PL_API int64_t pl_ring_reserve_at(pl_thread *self, pl_ring *ring, uint32_t bytes);
 
