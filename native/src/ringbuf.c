@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <panalock/futex.h>
 #include <panalock/qspinlock.h>
+#include <panalock/rqspinlock.h>
 #include <panalock/waitq.h>
 #include <pthread.h>
 #include <string.h>
@@ -70,6 +71,8 @@ static int mutex_result(pthread_mutex_t *m, int err)
 	return -err;
 }
 
+static pl_rqspinlock *rq_lock(const pl_ring *r) { return (pl_rqspinlock *)(void *)r->header->lock; }
+
 static int try_lock(pl_ring *r)
 {
 	if (r->lock_kind == PL_RING_LOCK_QSPIN)
@@ -106,30 +109,25 @@ static int wait_for_lock(pl_thread *self, pl_ring *r, bool wait)
 	return mutex_result(m, pthread_mutex_lock(m));
 }
 
-static inline int lock_ring(pl_thread *self, pl_ring *r, bool wait)
+static int lock_mutex(pl_thread *self, pl_ring *r, bool wait)
 {
-	if (PL_LIKELY(r->lock_kind == PL_RING_LOCK_QSPIN)) {
-		if (PL_LIKELY(pl_qspin_take((pl_qspinlock *)(void *)r->header->lock)))
-			return 0;
-	} else if (r->lock_kind == PL_RING_LOCK_MUTEX) {
-		pthread_mutex_t *m = (pthread_mutex_t *)(void *)r->header->lock;
-		int err = pthread_mutex_trylock(m);
-		if (err != EBUSY)
-			return mutex_result(m, err);
-	} else {
-		return -EINVAL; /* a run-time's own: see pl_ring_reserve_locked() */
-	}
-	return wait_for_lock(self, r, wait);
+	pthread_mutex_t *m = (pthread_mutex_t *)(void *)r->header->lock;
+	int err = pthread_mutex_trylock(m);
+	return err == EBUSY ? wait_for_lock(self, r, wait) : mutex_result(m, err);
 }
 
-static inline void unlock_ring(pl_thread *self, pl_ring *r)
-{
-	pl_qspinlock *l = (pl_qspinlock *)(void *)r->header->lock;
-	if (PL_UNLIKELY(r->lock_kind == PL_RING_LOCK_MUTEX))
-		pthread_mutex_unlock((pthread_mutex_t *)(void *)l);
-	else
-		pl_qspin_unlock_inline(slot_or_service(self, r), l);
-}
+/*
+ * Reserves with the ring's lock held, one branch a lock, so that each has straight code. A handler that interrupts us
+ * anywhere between the two marks finds out that we may hold the lock; rqspinlock's own table says so without ours.
+ */
+#define WITH_LOCK(take, release)                                                                                          \
+	do {                                                                                                              \
+		at = (take);                                                                                              \
+		if (PL_LIKELY(!at)) {                                                                                     \
+			at = reserve_locked(ring, bytes);                                                                 \
+			release;                                                                                          \
+		}                                                                                                         \
+	} while (0)
 
 /* ---- reserving ---- */
 
@@ -227,18 +225,28 @@ int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
 
 static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, bool wait)
 {
+	int64_t at;
 	if (PL_UNLIKELY(bad(ring)))
 		return -EINVAL;
 	if (PL_UNLIKELY(bytes > ring->max_record))
 		return -E2BIG;
-	/* A handler that interrupts us anywhere between the two marks finds out that we may hold the lock. */
+	if (ring->lock_kind == PL_RING_LOCK_RQSPIN) {
+		if (PL_UNLIKELY(!self))
+			return -EINVAL;
+		WITH_LOCK(pl_rqspin_lock_inline(self, rq_lock(ring)), pl_rqspin_unlock_inline(self, rq_lock(ring)));
+		return at;
+	}
 	const frame here = {frames, ring->header};
 	frames = &here;
 	pl_compiler_fence(); /* X17: compiler fence: marked before the lock is tried; pairs with X18 */
-	int64_t at = lock_ring(self, ring, wait);
-	if (PL_LIKELY(!at)) {
-		at = reserve_locked(ring, bytes);
-		unlock_ring(self, ring);
+	if (PL_LIKELY(ring->lock_kind == PL_RING_LOCK_QSPIN)) {
+		pl_qspinlock *l = (pl_qspinlock *)(void *)ring->header->lock;
+		WITH_LOCK(PL_LIKELY(pl_qspin_take(l)) ? 0 : wait_for_lock(self, ring, wait),
+			  pl_qspin_unlock_inline(slot_or_service(self, ring), l));
+	} else if (ring->lock_kind == PL_RING_LOCK_MUTEX) {
+		WITH_LOCK(lock_mutex(self, ring, wait), pthread_mutex_unlock((pthread_mutex_t *)(void *)ring->header->lock));
+	} else {
+		at = -EINVAL; /* a run-time's own: see pl_ring_reserve_locked() */
 	}
 	pl_compiler_fence(); /* X18: compiler fence: unmarked after it was released; pairs with X17 */
 	frames = here.outer;

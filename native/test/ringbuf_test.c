@@ -226,6 +226,7 @@ static void a_ring_mapped_twice_agrees_with_a_queue(void **state)
 	(void)state;
 	random_operations_agree_with_a_queue(0, PL_RING_LOCK_QSPIN, 4096);
 	random_operations_agree_with_a_queue(0, PL_RING_LOCK_MUTEX, 16384);
+	random_operations_agree_with_a_queue(0, PL_RING_LOCK_RQSPIN, 8192);
 }
 
 static void a_padded_ring_agrees_with_a_queue(void **state)
@@ -268,7 +269,7 @@ static void produce(int index, void *shared)
 		uint32_t rest = rest_of(number);
 		int err = pl_ring_reserve(self, t->r, (uint32_t)sizeof *m + rest, (void **)&m);
 		if (err) {
-			REQUIRE_EQUAL(err, -EAGAIN);
+			REQUIRE(err == -EAGAIN || err == -ETIMEDOUT); /* the latter: rqspinlock on a machine that has no time for us */
 			t->dropped[index]++;
 			continue;
 		}
@@ -356,7 +357,9 @@ static void every_record_arrives_once_intact_and_in_order_at_every_number_of_pro
 	(void)state;
 	static const int counts[] = {1, 2, 3, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		run_traffic(counts[i], 0, PL_RING_LOCK_QSPIN, 65536, 60000);
+		run_traffic(counts[i], 0, i % 2 ? PL_RING_LOCK_QSPIN : PL_RING_LOCK_RQSPIN, 65536, 60000);
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		run_traffic(counts[i], 0, i % 2 ? PL_RING_LOCK_RQSPIN : PL_RING_LOCK_QSPIN, 65536, 60000);
 }
 
 static void other_locks_padding_and_small_rings_do_the_same(void **state)
@@ -366,6 +369,7 @@ static void other_locks_padding_and_small_rings_do_the_same(void **state)
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 		run_traffic(counts[i], 0, PL_RING_LOCK_MUTEX, 65536, 60000);
 		run_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_QSPIN, 8192, 60000);
+		run_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_RQSPIN, 8192, 60000);
 		run_traffic(counts[i], 0, PL_RING_LOCK_QSPIN, 4096, 60000);
 	}
 }
@@ -712,7 +716,7 @@ static void reserve_in_handler(int signal)
 		pl_ring_commit(signal_self, signal_ring, record, 0);
 		__atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
 	} else {
-		REQUIRE(err == -EDEADLK || err == -EAGAIN);
+		REQUIRE(err == -EDEADLK || err == -EAGAIN || err == -ETIMEDOUT);
 		__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
 	}
 }
@@ -720,31 +724,54 @@ static void reserve_in_handler(int signal)
 static void *hold_the_lock_for_a_while(void *shared)
 {
 	uint32_t *held = shared;
-	pl_qspinlock *lock = (pl_qspinlock *)(void *)signal_ring->header->lock;
+	void *lock = signal_ring->header->lock;
+	bool rq = signal_ring->lock_kind == PL_RING_LOCK_RQSPIN;
 	pl_thread *self = pl_self();
-	REQUIRE_EQUAL(pl_qspin_lock(self, lock), 0);
+	REQUIRE_EQUAL(rq ? pl_rqspin_lock(self, lock) : pl_qspin_lock(self, lock), 0);
 	__atomic_store_n(held, 1, __ATOMIC_RELEASE);
 	sleep_us(20000);
-	REQUIRE_EQUAL(pl_qspin_unlock(self, lock), 0);
+	REQUIRE_EQUAL(rq ? pl_rqspin_unlock(self, lock) : pl_qspin_unlock(self, lock), 0);
 	return NULL;
 }
 
 static void row_33_a_signal_handler_waits_for_another_threads_reservation(void **state)
 {
 	(void)state;
-	signal_ring = new_ring(65536, 0, 0);
-	signal_self = pl_self();
-	signal(SIGUSR1, reserve_in_handler);
-	pthread_t thread;
-	uint32_t held = 0;
-	handled = refused = 0;
-	pthread_create(&thread, NULL, hold_the_lock_for_a_while, &held);
-	AWAIT(__atomic_load_n(&held, __ATOMIC_ACQUIRE));
-	raise(SIGUSR1); /* space is free, the lock is not: no drop */
-	assert_int_equal(handled, 1);
-	assert_int_equal(refused, 0);
-	pthread_join(thread, NULL);
-	assert_int_equal(pl_ring_close(signal_ring), 0);
+	static const uint32_t locks[] = {PL_RING_LOCK_QSPIN, PL_RING_LOCK_RQSPIN};
+	for (int l = 0; l < 2; l++) {
+		signal_ring = new_ring(65536, 0, locks[l]);
+		signal_self = pl_self();
+		signal(SIGUSR1, reserve_in_handler);
+		pthread_t thread;
+		uint32_t held = 0;
+		handled = refused = 0;
+		pthread_create(&thread, NULL, hold_the_lock_for_a_while, &held);
+		AWAIT(__atomic_load_n(&held, __ATOMIC_ACQUIRE));
+		raise(SIGUSR1); /* space is free, the lock is not: no drop */
+		assert_int_equal(handled, 1);
+		assert_int_equal(refused, 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(pl_ring_close(signal_ring), 0);
+	}
+}
+
+/* What the rqspinlock says comes through; nothing was reserved. */
+static void reserving_fails_as_the_lock_does(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self();
+	pl_ring *r = new_ring(4096, 0, PL_RING_LOCK_RQSPIN);
+	void *record = NULL;
+	assert_int_equal(pl_ring_reserve(NULL, r, 8, &record), -EINVAL);
+	assert_int_equal(pl_ring_reserve_at(NULL, r, 8), -EINVAL);
+	assert_int_equal(pl_rqspin_lock(self, (pl_rqspinlock *)(void *)r->header->lock), 0);
+	assert_int_equal(pl_ring_reserve(self, r, 8, &record), -EDEADLK); /* we hold it */
+	assert_null(record);
+	assert_int_equal(pl_rqspin_unlock(self, (pl_rqspinlock *)(void *)r->header->lock), 0);
+	assert_int_equal(pl_ring_reserve(self, r, 8, &record), 0);
+	assert_int_equal(pl_ring_query(r, PL_RING_PRODUCER), 16);
+	assert_int_equal(pl_ring_commit(self, r, record, 0), 0);
+	assert_int_equal(pl_ring_close(r), 0);
 }
 
 typedef struct {
@@ -762,7 +789,7 @@ static void reserve_under_fire(int index, void *shared)
 		void *record;
 		int err = pl_ring_reserve(signal_self, signal_ring, 8, &record);
 		if (err) {
-			REQUIRE_EQUAL(err, -EAGAIN); /* full; its handlers disturb it in no way */
+			REQUIRE(err == -EAGAIN || err == -ETIMEDOUT); /* full, or starved for long; its handlers disturb it in no way */
 			continue;
 		}
 		REQUIRE_EQUAL(pl_ring_commit(signal_self, signal_ring, record, 0), 0);
@@ -778,10 +805,9 @@ static void remember_and_reserve(int index, void *shared)
 	reserve_under_fire(index, shared);
 }
 
-__attribute__((unused)) static void handlers_that_interrupt_reservations_never_hang_and_lose_nothing(void **state)
+__attribute__((unused)) static void handlers_that_interrupt(uint32_t lock)
 {
-	(void)state;
-	signal_ring = new_ring(1 << 20, 0, 0);
+	signal_ring = new_ring(1 << 20, 0, lock);
 	signal(SIGUSR1, reserve_in_handler);
 	storm s = {0};
 	handled = refused = 0;
@@ -804,6 +830,13 @@ __attribute__((unused)) static void handlers_that_interrupt_reservations_never_h
 	assert_int_equal(pl_ring_close(signal_ring), 0);
 }
 
+__attribute__((unused)) static void handlers_that_interrupt_reservations_never_hang_and_lose_nothing(void **state)
+{
+	(void)state;
+	handlers_that_interrupt(PL_RING_LOCK_QSPIN);
+	handlers_that_interrupt(PL_RING_LOCK_RQSPIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -823,6 +856,7 @@ int main(void)
 		TEST(no_wake_up_is_lost),
 		TEST(one_thread_at_a_time_drains),
 		TEST(a_runtime_brings_its_own_lock_and_consumes_in_batches),
+		TEST(reserving_fails_as_the_lock_does),
 		TEST(row_33_a_signal_handler_waits_for_another_threads_reservation),
 #if !UNDER_TSAN /* which holds signals back while a thread spins */
 		TEST(handlers_that_interrupt_reservations_never_hang_and_lose_nothing),

@@ -74,21 +74,55 @@ abstract class RingAccess {
         }
     }
 
+    /** Whose slot goes along with a call that waits in C for a lock that only C knows. */
+    static final class Caller {
+        private final LockDomain domain;
+        private final boolean own; // the thread's own; else the domain's, for a lock that has no owners
+
+        Caller(LockDomain domain, boolean own) {
+            this.domain = domain;
+            this.own = own;
+        }
+
+        /** A slot until {@link #exit}: its number, or a negative errno value. */
+        int enter() {
+            return own ? domain.current().enter() : 0;
+        }
+
+        MemorySegment segment(int slot) {
+            return own ? domain.current().segment(slot) : domain.service();
+        }
+
+        void exit(int slot) {
+            if (own) {
+                domain.current().exit(slot);
+            }
+        }
+    }
+
     /** HYBRID with a lock that only C knows: that part is a call. */
     static final class NativeLock extends RingAccess {
         private final MemorySegment handle;
-        private final MemorySegment service;
+        private final Caller caller;
         private final Ring ring;
 
-        NativeLock(MemorySegment handle, MemorySegment service, Ring ring) {
+        NativeLock(MemorySegment handle, Caller caller, Ring ring) {
             this.handle = handle;
-            this.service = service;
+            this.caller = caller;
             this.ring = ring;
         }
 
         @Override
         long reserve(int bytes) {
-            return panalock_h.pl_ring_reserve_at(service, handle, bytes);
+            int slot = caller.enter();
+            if (slot < 0) {
+                return slot;
+            }
+            try {
+                return panalock_h.pl_ring_reserve_at(caller.segment(slot), handle, bytes);
+            } finally {
+                caller.exit(slot);
+            }
         }
 
         @Override
@@ -104,22 +138,37 @@ abstract class RingAccess {
     abstract static class OverNative extends RingAccess {
         private final Lock lock; // null: only C knows it, and waits
         private final boolean ownLock; // the run-time's: C cannot take it
+        private final Caller caller; // for C to wait
 
-        OverNative(Lock lock, boolean ownLock) {
+        OverNative(Lock lock, boolean ownLock, Caller caller) {
             this.lock = lock;
             this.ownLock = ownLock;
+            this.caller = caller;
         }
 
         abstract long tryReserve(int bytes);
 
+        abstract long reserve(MemorySegment self, int bytes);
+
         abstract long reserveLocked(int bytes);
 
-        final boolean waitsInC() {
-            return lock == null;
+        private long reserveInC(int bytes) {
+            int slot = caller.enter();
+            if (slot < 0) {
+                return slot;
+            }
+            try {
+                return reserve(caller.segment(slot), bytes);
+            } finally {
+                caller.exit(slot);
+            }
         }
 
         @Override
         final long reserve(int bytes) {
+            if (lock == null) {
+                return reserveInC(bytes);
+            }
             long at = ownLock ? -Layouts.EBUSY : tryReserve(bytes);
             if (at != -Layouts.EBUSY) {
                 return at;
@@ -135,18 +184,21 @@ abstract class RingAccess {
 
     static final class Ffm extends OverNative {
         private final MemorySegment handle;
-        private final MemorySegment self;
         private final boolean critical;
 
-        Ffm(MemorySegment handle, MemorySegment service, Lock lock, boolean ownLock, boolean critical) {
-            super(lock, ownLock);
+        Ffm(MemorySegment handle, Caller caller, Lock lock, boolean ownLock, boolean critical) {
+            super(lock, ownLock, caller);
             this.handle = handle;
-            this.self = waitsInC() ? service : MemorySegment.NULL;
             this.critical = critical;
         }
 
         @Override
         long tryReserve(int bytes) {
+            return panalock_h.pl_ring_reserve_at(MemorySegment.NULL, handle, bytes);
+        }
+
+        @Override
+        long reserve(MemorySegment self, int bytes) {
             return panalock_h.pl_ring_reserve_at(self, handle, bytes);
         }
 
@@ -165,17 +217,20 @@ abstract class RingAccess {
 
     static final class OverJni extends OverNative {
         private final long handle;
-        private final long self;
 
-        OverJni(MemorySegment handle, MemorySegment service, Lock lock, boolean ownLock) {
-            super(lock, ownLock);
+        OverJni(MemorySegment handle, Caller caller, Lock lock, boolean ownLock) {
+            super(lock, ownLock, caller);
             this.handle = handle.address();
-            this.self = waitsInC() ? service.address() : 0;
         }
 
         @Override
         long tryReserve(int bytes) {
-            return Jni.ringReserve(self, handle, bytes);
+            return Jni.ringReserve(0, handle, bytes);
+        }
+
+        @Override
+        long reserve(MemorySegment self, int bytes) {
+            return Jni.ringReserve(self.address(), handle, bytes);
         }
 
         @Override

@@ -401,22 +401,23 @@ public final class RingBuffer implements AutoCloseable {
                         .name("ring buffer")
                         .atUnclosable(memory, Ring.HEADER_LOCK);
                 case REENTRANT_LOCK -> new ReentrantLock();
-                case PTHREAD_MUTEX -> null;
+                case PTHREAD_MUTEX, RQSPINLOCK -> null;
             };
             boolean ownLock = lock == RingLock.REENTRANT_LOCK;
-            MemorySegment service = domain.service();
             if (javaLock == null && backend == Backend.PURE) {
-                throw new IllegalArgumentException(
-                        "lock: PURE cannot take a pthread_mutex; use another backend, or a ring with QSPINLOCK.");
+                throw new IllegalArgumentException("lock: PURE cannot take "
+                        + (lock == RingLock.PTHREAD_MUTEX ? "a pthread_mutex" : "a ring's rqspinlock")
+                        + "; use another backend, or a ring with QSPINLOCK.");
             }
+            RingAccess.Caller caller = new RingAccess.Caller(domain, lock == RingLock.RQSPINLOCK);
             return switch (backend) {
                 case HYBRID -> javaLock == null
-                        ? new RingAccess.NativeLock(handle, service, ring)
+                        ? new RingAccess.NativeLock(handle, caller, ring)
                         : new RingAccess.Whole(ring, javaLock);
                 case PURE -> new RingAccess.Segment(ring, memory, javaLock);
-                case FFM -> new RingAccess.Ffm(handle, service, javaLock, ownLock, false);
-                case FFM_CRITICAL -> new RingAccess.Ffm(handle, service, javaLock, ownLock, true);
-                case JNI -> new RingAccess.OverJni(handle, service, javaLock, ownLock);
+                case FFM -> new RingAccess.Ffm(handle, caller, javaLock, ownLock, false);
+                case FFM_CRITICAL -> new RingAccess.Ffm(handle, caller, javaLock, ownLock, true);
+                case JNI -> new RingAccess.OverJni(handle, caller, javaLock, ownLock);
             };
         }
     }
@@ -537,7 +538,15 @@ public final class RingBuffer implements AutoCloseable {
         if (result == -Layouts.EAGAIN) {
             return null;
         }
-        throw new IllegalStateException(this + (result == -Layouts.EBADMSG ? " is damaged" : ": error " + -result));
+        throw switch ((int) -result) {
+            case Layouts.EBADMSG -> new IllegalStateException(this + " is damaged");
+            case Layouts.ENOSPC -> domain.noSlot();
+            case Layouts.EDEADLK -> new IllegalStateException(
+                    "waiting for the lock of " + this + " would be a deadlock: who holds it waits for the caller");
+            case Layouts.ETIMEDOUT -> new IllegalStateException(
+                    "the lock of " + this + " was not to be had in time: its holder does not run, or is dead");
+            default -> new IllegalStateException(this + ": error " + -result);
+        };
     }
 
     /** A reserved record: to be filled, committed or discarded, and closed. */

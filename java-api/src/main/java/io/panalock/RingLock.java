@@ -12,7 +12,13 @@ public enum RingLock {
     PTHREAD_MUTEX(Layouts.RING_LOCK_MUTEX),
 
     /** {@link java.util.concurrent.locks.ReentrantLock}; producers of this JVM only, not in a file. */
-    REENTRANT_LOCK(Layouts.RING_LOCK_JAVA);
+    REENTRANT_LOCK(Layouts.RING_LOCK_JAVA),
+
+    /**
+     * The resilient queued spinlock, {@code pl_rqspinlock}, WORD, in the ring's header: reserving fails instead of waiting for
+     * ever. Backends over native code. Pins virtual threads' carriers while they wait for it.
+     */
+    RQSPINLOCK(Layouts.RING_LOCK_RQSPIN);
 
     final int number;
 

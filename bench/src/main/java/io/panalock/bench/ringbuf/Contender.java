@@ -22,7 +22,8 @@ abstract class Contender {
 
     private static Map<String, RingLock> locks() {
         Map<String, RingLock> locks = new LinkedHashMap<>();
-        for (RingLock lock : RingLock.values()) {
+        for (RingLock lock : List.of(
+                RingLock.QSPINLOCK, RingLock.RQSPINLOCK, RingLock.PTHREAD_MUTEX, RingLock.REENTRANT_LOCK)) {
             locks.put(lock.name().toLowerCase(Locale.ROOT).replace("reentrant_lock", "reentrantlock").replace('_', '-'), lock);
         }
         return locks;
@@ -43,7 +44,7 @@ abstract class Contender {
     /** Whether such a ring exists. */
     static boolean possible(String via, String lock) {
         RingLock l = LOCKS.get(lock);
-        return !(via.equals("c") && l == RingLock.REENTRANT_LOCK) && !(via.equals("pure") && l == RingLock.PTHREAD_MUTEX);
+        return !(via.equals("c") && l == RingLock.REENTRANT_LOCK) && !(via.equals("pure") && (l == RingLock.PTHREAD_MUTEX || l == RingLock.RQSPINLOCK));
     }
 
     static Contender open(String via, String lock) {
@@ -71,7 +72,7 @@ abstract class Contender {
 
     /** What the C enumeration calls the lock. */
     private static int number(String lock) {
-        return LOCKS.get(lock).ordinal();
+        return LOCKS.get(lock).ordinal(); // in the order of PL_RING_LOCK_*
     }
 
     abstract Samples measure(Point point);

@@ -770,6 +770,15 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_RING_LOCK_JAVA() {
         return PL_RING_LOCK_JAVA;
     }
+    private static final int PL_RING_LOCK_RQSPIN = (int)3L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_LOCK_RQSPIN 3
+     * }
+     */
+    public static int PL_RING_LOCK_RQSPIN() {
+        return PL_RING_LOCK_RQSPIN;
+    }
     private static final int PL_RING_NO_WAKEUP = (int)1L;
     /**
      * {@snippet lang=c :
