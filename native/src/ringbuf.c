@@ -223,6 +223,30 @@ int64_t pl_ring_reserve_locked(pl_ring *ring, uint32_t bytes)
 	return bytes > ring->max_record ? -E2BIG : reserve_locked(ring, bytes);
 }
 
+/*
+ * rqspinlock's own fast path, once around the whole: the lock's key is known, and between lock and unlock nothing can have
+ * changed the entry that we made.
+ */
+static inline int64_t reserve_resilient(pl_thread *self, pl_ring *ring, uint32_t bytes)
+{
+	pl_rqspinlock *l = rq_lock(ring);
+	int64_t at;
+	if (PL_LIKELY(pl_rq_first(self) && !pl_rq_entry(self))) {
+		pl_rq_set_entry(self, ring->lock_key);
+		if (PL_LIKELY(pl_qspin_take(l))) {
+			at = reserve_locked(ring, bytes);
+			bool kick = pl_qspin_release_inline(l);
+			pl_rq_set_entry(self, 0);
+			if (PL_UNLIKELY(kick))
+				pl_qspin_kick(self, l, PL_LAYOUT_WORD, 1);
+			return at;
+		}
+		pl_rq_set_entry(self, 0);
+	}
+	WITH_LOCK(pl_rqspin_lock_slow(self, l), pl_rqspin_unlock_inline(self, l));
+	return at;
+}
+
 static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, bool wait)
 {
 	int64_t at;
@@ -233,8 +257,7 @@ static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, bo
 	if (ring->lock_kind == PL_RING_LOCK_RQSPIN) {
 		if (PL_UNLIKELY(!self))
 			return -EINVAL;
-		WITH_LOCK(pl_rqspin_lock_inline(self, rq_lock(ring)), pl_rqspin_unlock_inline(self, rq_lock(ring)));
-		return at;
+		return reserve_resilient(self, ring, bytes);
 	}
 	const frame here = {frames, ring->header};
 	frames = &here;

@@ -87,6 +87,7 @@ static int make_handle(pl_ring_header *h, uint64_t mapped, pl_domain *domain, bo
 	r->flags = h->flags;
 	r->lock_kind = h->lock_kind;
 	r->own_domain = own_domain;
+	r->lock_key = pl_key(domain, h->lock);
 	/* Padded: what is left at the end plus the record must fit into an empty ring. A ring is never filled to the last byte. */
 	r->max_record = (uint32_t)(h->flags & PL_RING_PADDED ? h->bytes / 2 : h->bytes - 8) - PL_RING_RECORD_HEADER;
 	if (own_domain) {

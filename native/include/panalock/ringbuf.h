@@ -128,6 +128,7 @@ typedef struct pl_ring {
 	uint32_t own_domain; /**< 1: the domain lies in the ring's file. */
 	uint32_t consuming;  /**< 1 while a thread of this process drains. */
 	uint8_t *copy;       /**< Overwrite mode: where the record being consumed is copied to. */
+	uint64_t lock_key;   /**< Of the lock in the domain, see pl_lock_key(). */
 	uint64_t next;       /**< pl_ring_next(): end of the record that was handed out; 0: none. */
 } pl_ring;
 

@@ -29,6 +29,7 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     uint32_t own_domain;
  *     uint32_t consuming;
  *     uint8_t *copy;
+ *     uint64_t lock_key;
  *     uint64_t next;
  * }
  * }
@@ -54,6 +55,7 @@ public class pl_ring {
         panalock_h.C_INT.withName("own_domain"),
         panalock_h.C_INT.withName("consuming"),
         panalock_h.C_POINTER.withName("copy"),
+        panalock_h.C_LONG.withName("lock_key"),
         panalock_h.C_LONG.withName("next")
     ).withName("pl_ring");
 
@@ -678,6 +680,50 @@ public class pl_ring {
      */
     public static void copy(MemorySegment struct, MemorySegment fieldValue) {
         struct.set(copy$LAYOUT, copy$OFFSET, fieldValue);
+    }
+
+    private static final OfLong lock_key$LAYOUT = (OfLong)$LAYOUT.select(groupElement("lock_key"));
+
+    /**
+     * Layout for field:
+     * {@snippet lang=c :
+     * uint64_t lock_key
+     * }
+     */
+    public static final OfLong lock_key$layout() {
+        return lock_key$LAYOUT;
+    }
+
+    private static final long lock_key$OFFSET = $LAYOUT.byteOffset(groupElement("lock_key"));
+
+    /**
+     * Offset for field:
+     * {@snippet lang=c :
+     * uint64_t lock_key
+     * }
+     */
+    public static final long lock_key$offset() {
+        return lock_key$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint64_t lock_key
+     * }
+     */
+    public static long lock_key(MemorySegment struct) {
+        return struct.get(lock_key$LAYOUT, lock_key$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint64_t lock_key
+     * }
+     */
+    public static void lock_key(MemorySegment struct, long fieldValue) {
+        struct.set(lock_key$LAYOUT, lock_key$OFFSET, fieldValue);
     }
 
     private static final OfLong next$LAYOUT = (OfLong)$LAYOUT.select(groupElement("next"));
