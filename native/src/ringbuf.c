@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <panalock/futex.h>
+#include <panalock/mutex.h>
 #include <panalock/qspinlock.h>
 #include <panalock/rqspinlock.h>
 #include <panalock/waitq.h>
@@ -258,6 +259,13 @@ static inline int64_t reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, bo
 		if (PL_UNLIKELY(!self))
 			return -EINVAL;
 		return reserve_resilient(self, ring, bytes);
+	}
+	if (ring->lock_kind == PL_RING_LOCK_OSQ) {
+		pl_mutex *m = (pl_mutex *)(void *)ring->header->lock;
+		if (PL_UNLIKELY(!self))
+			return -EINVAL;
+		WITH_LOCK(pl_mutex_lock(self, m), pl_mutex_unlock(self, m));
+		return at;
 	}
 	const frame here = {frames, ring->header};
 	frames = &here;

@@ -39,7 +39,7 @@ static bool good_options(const pl_ring_options *o)
 {
 	uint64_t page = pl_os_page_bytes();
 	return o && o->bytes >= PL_RING_MIN_BYTES && o->bytes >= page && o->bytes <= PL_RING_MAX_BYTES &&
-	       !(o->bytes & (o->bytes - 1)) && !(o->flags & ~KNOWN_FLAGS) && o->lock <= PL_RING_LOCK_RQSPIN && !o->pad;
+	       !(o->bytes & (o->bytes - 1)) && !(o->flags & ~KNOWN_FLAGS) && o->lock <= PL_RING_LOCK_OSQ && !o->pad;
 }
 
 static uint64_t front_bytes(const pl_ring_header *h) { return fixed_pages * (uint64_t)h->page_bytes; }

@@ -227,6 +227,7 @@ static void a_ring_mapped_twice_agrees_with_a_queue(void **state)
 	random_operations_agree_with_a_queue(0, PL_RING_LOCK_QSPIN, 4096);
 	random_operations_agree_with_a_queue(0, PL_RING_LOCK_MUTEX, 16384);
 	random_operations_agree_with_a_queue(0, PL_RING_LOCK_RQSPIN, 8192);
+	random_operations_agree_with_a_queue(0, PL_RING_LOCK_OSQ, 8192);
 }
 
 static void a_padded_ring_agrees_with_a_queue(void **state)
@@ -370,6 +371,7 @@ static void other_locks_padding_and_small_rings_do_the_same(void **state)
 		run_traffic(counts[i], 0, PL_RING_LOCK_MUTEX, 65536, 60000);
 		run_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_QSPIN, 8192, 60000);
 		run_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_RQSPIN, 8192, 60000);
+		run_traffic(counts[i], 0, PL_RING_LOCK_OSQ, 8192, 60000);
 		run_traffic(counts[i], 0, PL_RING_LOCK_QSPIN, 4096, 60000);
 	}
 }

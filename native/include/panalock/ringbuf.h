@@ -63,6 +63,7 @@ PL_EXTERN_C_BEGIN
 #define PL_RING_LOCK_MUTEX  1 /**< pthread_mutex_t; in a ring file process-shared and robust. Not for signal handlers. */
 #define PL_RING_LOCK_JAVA   2 /**< A lock of a language run-time, which alone reserves. */
 #define PL_RING_LOCK_RQSPIN 3 /**< pl_rqspinlock: reserving may fail with -EDEADLK or -ETIMEDOUT, never hangs. Needs a slot. */
+#define PL_RING_LOCK_OSQ    4 /**< pl_mutex: sleeps, knows its owner. Needs a slot. Not for signal handlers. */
 
 /* Flags of commit, discard and output. */
 #define PL_RING_NO_WAKEUP    1 /**< Do not wake the consumer. */
@@ -181,7 +182,7 @@ PL_API int pl_ring_close(pl_ring *ring);
  * Signal handlers may reserve; one that has interrupted a reservation of its own thread in this very ring, which therefore
  * may hold the lock, gets the lock if it is free and -EDEADLK otherwise.
  * @return 0; -EAGAIN (full); -E2BIG (longer than ring->max_record); -EDEADLK; -EBADMSG (damaged); -EINVAL; or what the lock says
- *         (PL_RING_LOCK_RQSPIN: -EDEADLK, -ETIMEDOUT; -EINVAL when @p self is null). After an error nothing is reserved.
+ *         (PL_RING_LOCK_RQSPIN: -EDEADLK, -ETIMEDOUT; that and PL_RING_LOCK_OSQ: -EINVAL when @p self is null). After an error nothing is reserved.
  */
 PL_API int pl_ring_reserve(pl_thread *self, pl_ring *ring, uint32_t bytes, void **record);
 

@@ -401,15 +401,15 @@ public final class RingBuffer implements AutoCloseable {
                         .name("ring buffer")
                         .atUnclosable(memory, Ring.HEADER_LOCK);
                 case REENTRANT_LOCK -> new ReentrantLock();
-                case PTHREAD_MUTEX, RQSPINLOCK -> null;
+                case PTHREAD_MUTEX, RQSPINLOCK, OSQ_MUTEX -> null;
             };
             boolean ownLock = lock == RingLock.REENTRANT_LOCK;
             if (javaLock == null && backend == Backend.PURE) {
                 throw new IllegalArgumentException("lock: PURE cannot take "
-                        + (lock == RingLock.PTHREAD_MUTEX ? "a pthread_mutex" : "a ring's rqspinlock")
+                        + (lock == RingLock.PTHREAD_MUTEX ? "a pthread_mutex" : "a ring's " + lock)
                         + "; use another backend, or a ring with QSPINLOCK.");
             }
-            RingAccess.Caller caller = new RingAccess.Caller(domain, lock == RingLock.RQSPINLOCK);
+            RingAccess.Caller caller = new RingAccess.Caller(domain, lock != RingLock.PTHREAD_MUTEX);
             return switch (backend) {
                 case HYBRID -> javaLock == null
                         ? new RingAccess.NativeLock(handle, caller, ring)

@@ -18,7 +18,13 @@ public enum RingLock {
      * The resilient queued spinlock, {@code pl_rqspinlock}, WORD, in the ring's header: reserving fails instead of waiting for
      * ever. Backends over native code. Pins virtual threads' carriers while they wait for it.
      */
-    RQSPINLOCK(Layouts.RING_LOCK_RQSPIN);
+    RQSPINLOCK(Layouts.RING_LOCK_RQSPIN),
+
+    /**
+     * The kernel's mutex with its spinners' queue, {@code pl_mutex}, in the ring's header: sleeps, knows its owner. Backends
+     * over native code. Pins virtual threads' carriers while they wait for it.
+     */
+    OSQ_MUTEX(Layouts.RING_LOCK_OSQ);
 
     final int number;
 

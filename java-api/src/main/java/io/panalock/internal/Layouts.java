@@ -69,6 +69,7 @@ public final class Layouts {
     public static final int RING_LOCK_MUTEX = 1;
     public static final int RING_LOCK_JAVA = 2;
     public static final int RING_LOCK_RQSPIN = 3;
+    public static final int RING_LOCK_OSQ = 4;
     public static final int RING_REAP_NS = 20000000;
     public static final int RING_REGION = 1;
     public static final int RING_SLOTS = 256;

@@ -23,7 +23,7 @@ abstract class Contender {
     private static Map<String, RingLock> locks() {
         Map<String, RingLock> locks = new LinkedHashMap<>();
         for (RingLock lock : List.of(
-                RingLock.QSPINLOCK, RingLock.RQSPINLOCK, RingLock.PTHREAD_MUTEX, RingLock.REENTRANT_LOCK)) {
+                RingLock.QSPINLOCK, RingLock.RQSPINLOCK, RingLock.OSQ_MUTEX, RingLock.PTHREAD_MUTEX, RingLock.REENTRANT_LOCK)) {
             locks.put(lock.name().toLowerCase(Locale.ROOT).replace("reentrant_lock", "reentrantlock").replace('_', '-'), lock);
         }
         return locks;
@@ -44,7 +44,7 @@ abstract class Contender {
     /** Whether such a ring exists. */
     static boolean possible(String via, String lock) {
         RingLock l = LOCKS.get(lock);
-        return !(via.equals("c") && l == RingLock.REENTRANT_LOCK) && !(via.equals("pure") && (l == RingLock.PTHREAD_MUTEX || l == RingLock.RQSPINLOCK));
+        return !(via.equals("c") && l == RingLock.REENTRANT_LOCK) && !(via.equals("pure") && l != RingLock.QSPINLOCK && l != RingLock.REENTRANT_LOCK);
     }
 
     static Contender open(String via, String lock) {
