@@ -779,6 +779,15 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_RING_LOCK_RQSPIN() {
         return PL_RING_LOCK_RQSPIN;
     }
+    private static final int PL_RING_LOCK_OSQ = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RING_LOCK_OSQ 4
+     * }
+     */
+    public static int PL_RING_LOCK_OSQ() {
+        return PL_RING_LOCK_OSQ;
+    }
     private static final int PL_RING_NO_WAKEUP = (int)1L;
     /**
      * {@snippet lang=c :
