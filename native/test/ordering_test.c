@@ -143,10 +143,10 @@ static void unfenced_store_buffer_shows_the_forbidden_outcome(void **state)
 {
 	(void)state;
 	litmus l = {.left = store_x_then_load_y, .right = store_y_then_load_x, .layout = -1, .until_seen = true};
-	litmus_run(&l, UINT64_MAX, 20);
+	litmus_run(&l, UINT64_MAX, getenv("PANALOCK_TEST_NO_EXEC") ? 2 : 20);
 	report("control", &l);
-	/* ThreadSanitizer puts locked instructions of its own in between. */
-	assert_true(l.forbidden > 0 || UNDER_TSAN);
+	/* ThreadSanitizer puts locked instructions of its own in between; an emulator takes so long that the store has arrived. */
+	assert_true(l.forbidden > 0 || UNDER_TSAN || getenv("PANALOCK_TEST_NO_EXEC"));
 }
 
 static void heavy_fence_on_one_side_forbids_it(void **state)

@@ -23,7 +23,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Many producers: every record arrives once, intact, in the order of its producer. */
 class RingTrafficTest {
-    private static final int RECORDS = 20_000;
+    /** As for the C tests: less of them in an emulator. */
+    private static final int PERCENT = Integer.parseInt(System.getenv().getOrDefault("PANALOCK_TEST_PERCENT", "100"));
+
+    private static final int RECORDS = Math.max(20_000 * PERCENT / 100, 4_000);
 
     @TempDir
     Path directory;

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-@Timeout(120)
+@Timeout(900)
 class TokenPipeTest {
     private static final int PERCENT = Integer.parseInt(System.getenv().getOrDefault("PANALOCK_TEST_PERCENT", "100"));
 
