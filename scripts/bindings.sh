@@ -35,6 +35,9 @@ run() {
 }
 run --dump-includes "$work/all"
 grep -F "# header: $ROOT/native/include/panalock" "$work/all" | sed 's/ *#.*//' >"$work/includes"
+# Thread-local variables: what they are to the thread that looks them up is of no use to others.
+grep -hoE 'extern __thread [^;(]*' native/include/panalock/*.h | sed -E 's/ *__attribute__.*//; s/.*[ *]//' >"$work/thread_locals"
+grep -vwFf "$work/thread_locals" "$work/includes" >"$work/kept" && mv "$work/kept" "$work/includes"
 [ -s "$work/includes" ] || die "bindings: jextract found nothing under native/include"
 run "@$work/includes" --target-package "$package" --output "$work/java"
 new=$work/java/${package//.//}

@@ -5,6 +5,7 @@
 #
 #     function NAME RESULT PARAMETER...
 #     variable NAME TYPE
+#     thread-local NAME         (of no use to Java: bindings.sh leaves them out)
 #     struct NAME SIZE          (or union; also for a typedef of an unnamed one)
 #     field STRUCT NAME OFFSET TYPE
 #     constant NAME TYPE VALUE  (integers in hexadecimal, two's complement; strings to the end of the line)
@@ -53,7 +54,10 @@ compile -E "$work/all.c" | awk '
 				sub(/^.*[ *]/, "", statement[i])
 				print statement[i]
 			}
-	}' | sort -u >"$work/variables"
+	}' | sort -u >"$work/all_variables"
+compile -E "$work/all.c" | grep -oE '\bextern __thread [^;(]*' | sed -E 's/ *__attribute__.*//; s/.*[ *]//' |
+	sort -u >"$work/thread_locals"
+comm -23 "$work/all_variables" "$work/thread_locals" >"$work/variables"
 
 # Types: a variable of each function's type, and every type that the headers mention, seen through DWARF.
 {
@@ -95,6 +99,7 @@ if [ -z "${ABI_TYPES_ONLY:-}" ]; then
 	"$work/show" >>"$work/abi"
 fi
 
+sed 's/^/thread-local /' "$work/thread_locals" >>"$work/abi"
 sort -s -k1,2 "$work/abi" >"$work/sorted"
 if [ "$out" = - ]; then
 	cat "$work/sorted"

@@ -8,7 +8,8 @@
 #
 # Java: a whole program (a class Name, or a compact source file with void main), or only statements: those are put into
 # main(), imports in front, with io.panalock and java.base at hand. C: a whole program, or only statements, with
-# lines that begin with # in front. "norun" after the name compiles only. An example passes when it ends with exit code
+# lines that begin with # in front. "norun" after the name compiles only; "with=NAME" puts the C program of that name beside
+# it as ./NAME. An example passes when it ends with exit code
 # 0 within a minute.
 #
 # Run it after a build; it uses the jar and the library that the build made.
@@ -84,8 +85,7 @@ wrap_c() {
 
 count=0
 failed=()
-for block in "$work"/*/block; do
-	[ -f "$block" ] || continue
+for block in $(grep -ls '^c ' "$work"/*/block) $(grep -ls '^java ' "$work"/*/block); do
 	read -r language name where flags <"$block"
 	cd "$(dirname "$block")"
 	status=ok
@@ -101,6 +101,11 @@ for block in "$work"/*/block; do
 		gcc -std=gnu11 -O1 -Wall -Wextra -Werror -pthread -I"$ROOT/native/include" -o program "$name.c" \
 			-L"$library" -lpanalock >log 2>&1 || status="does not compile"
 		run=(env LD_LIBRARY_PATH="$work" ./program)
+	fi
+	[ "$language" != c ] || [ ! -x program ] || ln -s "$PWD/program" "$work/program-$name"
+	if [[ " $flags " =~ " with="([A-Za-z0-9_]+)" " ]]; then
+		ln -s "$work/program-${BASH_REMATCH[1]}" "${BASH_REMATCH[1]}"
+		run=(env LD_LIBRARY_PATH="$work" "${run[@]}")
 	fi
 	if [ "$status" = ok ] && [[ " $flags " != *" norun "* ]]; then
 		code=0

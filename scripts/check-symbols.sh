@@ -37,7 +37,7 @@ done < <(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 
 exported=$(readelf --dyn-syms -W "$library" |
 	awk '$7 != "UND" && ($5 == "GLOBAL" || $5 == "WEAK") && $4 != "NOTYPE" { sub(/@.*/, "", $8); print $8 }' | sort -u)
-declared=$("$ROOT/scripts/c-abi.sh" - | awk '($1 == "function" || $1 == "variable") { print $2 }' | sort -u)
+declared=$("$ROOT/scripts/c-abi.sh" - | awk '($1 == "function" || $1 == "variable" || $1 == "thread-local") { print $2 }' | sort -u)
 extra=$(comm -23 <(printf '%s\n' "$exported") <(printf '%s\n' "$declared") | grep -vE '^(Java_io_panalock_|JNI_On(Load|Unload)$|_init$|_fini$)' || true)
 missing=$(comm -13 <(printf '%s\n' "$exported") <(printf '%s\n' "$declared"))
 [ -z "$extra" ] || problem "exports what no public header declares: ${extra//$'\n'/ }"

@@ -61,6 +61,8 @@ typedef plb_bare plb_ck_fas, plb_ck_ticket, plb_ck_mcs, plb_node;
 #define PLB_LOCKS(X)                                                                                                \
 	X(word, PLB_OURS, pl_qspinlock, PL_QSPINLOCK_INIT, PLB_TAKE(pl_qspin_lock_inline(self, l)),                           \
 	  pl_qspin_unlock_inline(self, l))                                                                          \
+	X(word_self, PLB_OURS, pl_qspinlock, PL_QSPINLOCK_INIT, PLB_TAKE(pl_qspin_lock_inline(pl_self_inline(), l)),  \
+	  pl_qspin_unlock_inline(pl_self_inline(), l))                                                              \
 	X(byte, PLB_OURS, pl_qspinlock_byte, PL_QSPINLOCK_BYTE_INIT, PLB_TAKE(pl_qspin_byte_lock_inline(self, l)),            \
 	  pl_qspin_byte_unlock_inline(self, l))                                                                     \
 	X(wide, PLB_OURS, pl_qspinlock_wide, PL_QSPINLOCK_WIDE_INIT, PLB_TAKE(pl_qspin_wide_lock_inline(self, l)),            \

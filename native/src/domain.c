@@ -538,6 +538,24 @@ int pl_domain_pool_take(pl_domain *domain, void **word)
 	return -ENOSPC;
 }
 
+int pl_domain_pool_index(pl_domain *domain, const void *word)
+{
+	if (!pl_is_domain(domain))
+		return -EINVAL;
+	uint64_t offset = (uint64_t)((const char *)word - (const char *)domain) - domain->pool_offset;
+	return offset / PL_CACHE_LINE < domain->pool_locks ? (int)(offset / PL_CACHE_LINE) : -EINVAL;
+}
+
+int pl_domain_pool_at(pl_domain *domain, uint32_t index, void **word)
+{
+	if (!pl_is_domain(domain) || !word || index >= domain->pool_locks)
+		return -EINVAL;
+	if (!(pl_load_rlx(&bitmap(domain)[index / 32]) & 1u << index % 32)) /* relaxed: who told us the index took it before */
+		return -ENOENT;
+	*word = pool_word(domain, index);
+	return 0;
+}
+
 int pl_domain_pool_give(pl_domain *domain, void *word)
 {
 	if (!pl_is_domain(domain))

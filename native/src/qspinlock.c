@@ -420,8 +420,9 @@ INLINE void give_up(view v, wait *w)
 	clear_bits(v, mine);
 	if (v.layout == PL_LAYOUT_WIDE)
 		pl_os_heavy_fence(w->domain->flags & PL_DOMAIN_SHARED); /* P2: as P1, pairs with U1, U2, U4 */
+	/* Another's PENDING does not count: he may sleep, and kick() chooses him then. If he is awake, one is woken too many. */
 	uint32_t seen = bits(v);
-	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && must_kick(v, seen))
+	if (!(seen & PL_Q_LOCKED) && must_kick(v, seen))
 		kick(w->self, v, true);
 }
 
@@ -680,11 +681,51 @@ INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, in
 	return result;
 }
 
+/*
+ * Tries that found a lock free but reserved: which and when. One that is found so again after PL_RESERVATION_NS, and was
+ * not found otherwise between, was reserved by somebody who does not run any more. A small table for the whole process,
+ * written without a lock: locks that share an entry, and tries that overlap, only make a reservation void later or sooner,
+ * which costs a waiter its turn at worst.
+ */
+enum { remembered = 64 };
+static struct {
+	uintptr_t lock; /* 0: none */
+	uint64_t since;
+} reserved_tries[remembered];
+
+static bool reserved_for_too_long(const void *lock, bool reserved)
+{
+	uintptr_t address = (uintptr_t)lock;
+	size_t i = (size_t)((address * 0x9e3779b97f4a7c15ull) >> 58);
+	bool known = __atomic_load_n(&reserved_tries[i].lock, __ATOMIC_RELAXED) == address;
+	if (!reserved) {
+		if (PL_UNLIKELY(known))
+			__atomic_store_n(&reserved_tries[i].lock, 0, __ATOMIC_RELAXED);
+		return false;
+	}
+	uint64_t now = pl_os_now();
+	if (known)
+		return (int64_t)(now - pl_load64_rlx(&reserved_tries[i].since)) >= PL_RESERVATION_NS;
+	pl_store64_rlx(&reserved_tries[i].since, now);
+	__atomic_store_n(&reserved_tries[i].lock, address, __ATOMIC_RELAXED);
+	return false;
+}
+
 /* A try that did not find the lock free at once. */
 INLINE int try_slow(view v)
 {
-	int err = dead(bits(v));
-	return err ? err : -EBUSY;
+	uint32_t seen = bits(v);
+	int err = dead(seen);
+	if (err)
+		return err;
+	if (reserved_for_too_long(v.owner, (seen & (PL_Q_LOCKED | PL_Q_PENDING)) == PL_Q_PENDING)) {
+		clear_bits(v, PL_Q_PENDING);
+		reserved_for_too_long(v.owner, false);
+		seen = bits(v);
+		if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING | PL_Q_DEAD)) && take(v, seen, 0))
+			return 0;
+	}
+	return -EBUSY;
 }
 
 int pl_q_wait(pl_thread *self, void *lock, int layout, uint32_t flags, int64_t timeout_ns, pl_search *search)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define PL_NO_INLINE /* this file defines the exported form */
 #include "domain.h"
 
 #include "held.h"
@@ -32,6 +33,8 @@ typedef struct {
 	uint32_t tid; /* what the slot says while it is this thread's: another domain may be mapped at a closed one's place */
 } own_slot;
 static __thread own_slot *own __attribute__((tls_model("initial-exec"))); /* own_max entries, or null */
+
+__thread pl_thread *pl_self_found __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -135,6 +138,8 @@ int pl_thread_release(pl_thread *thread)
 		return -EINVAL;
 	if (pl_load_rlx(&thread->depth) || pl_held_any(thread) || pl_hazard_active(thread))
 		return -EBUSY;
+	if (thread == pl_self_found)
+		pl_self_found = NULL;
 	enum { tries = 1000 };
 	for (int i = 0; !claim(thread, PL_SLOT_USED); i++) {
 		if (pl_load_rlx(&thread->state) == PL_SLOT_FREE)
@@ -174,6 +179,7 @@ static void release_own(void *unused)
 		}
 	}
 	own = NULL; /* a later destructor that locks begins anew */
+	pl_self_found = NULL;
 	free(entries);
 }
 
@@ -189,6 +195,7 @@ static pl_thread *own_slot_of(pl_domain *domain)
 
 static void after_fork(void)
 {
+	pl_self_found = NULL;
 	pl_os_register_fences();
 	pl_domains_each_after_fork(own_slot_of);
 	for (int i = 0; own && i < own_max; i++)
@@ -262,7 +269,13 @@ pl_thread *pl_self_in(pl_domain *domain)
 	return domain ? register_own(domain) : NULL;
 }
 
-pl_thread *pl_self(void) { return pl_self_in(pl_domain_default()); }
+pl_thread *pl_self(void)
+{
+	/* The default domain is never closed: what was found stays right until the thread ends. */
+	if (PL_UNLIKELY(!pl_self_found))
+		pl_self_found = pl_self_in(pl_domain_default());
+	return pl_self_found;
+}
 
 pl_thread *pl_domain_service(pl_domain *domain) { return pl_is_domain(domain) ? pl_slot(domain, 0) : NULL; }
 

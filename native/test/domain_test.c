@@ -99,6 +99,14 @@ static void null_arguments_are_refused(void **state)
 	assert_int_equal(QUIETLY(pl_domain_pool_take(d, NULL)), -EINVAL);
 	assert_int_equal(QUIETLY(pl_domain_pool_give(NULL, &word)), -EINVAL);
 	assert_int_equal(QUIETLY(pl_domain_pool_give(d, NULL)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_index(NULL, &word)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_index(d, NULL)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_index(d, &word)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_index(d, d)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_at(NULL, 0, &word)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_at(d, 0, NULL)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_at(d, d->pool_locks, &word)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_domain_pool_at(d, UINT32_MAX, &word)), -EINVAL);
 	assert_int_equal(QUIETLY(pl_domain_attach(NULL, &word, 8, 1)), -EINVAL);
 	assert_int_equal(QUIETLY(pl_domain_detach(NULL, &word)), -EINVAL);
 	assert_null(QUIETLY(pl_domain_service(NULL)));
@@ -558,7 +566,20 @@ static void pool_words_are_zero_and_alone_on_their_cache_lines(void **state)
 	}
 	assert_int_equal(QUIETLY(pl_domain_pool_take(d, &one_more)), -ENOSPC);
 	assert_null(one_more);
+	bool seen[words] = {false};
+	for (int i = 0; i < words; i++) {
+		int index = pl_domain_pool_index(d, taken[i]);
+		assert_in_range(index, 0, words - 1);
+		assert_false(seen[index]);
+		seen[index] = true;
+		void *again = NULL;
+		assert_int_equal(QUIETLY(pl_domain_pool_at(d, (uint32_t)index, &again)), 0);
+		assert_ptr_equal(again, taken[i]);
+	}
+	uint32_t given = (uint32_t)pl_domain_pool_index(d, taken[33]);
 	assert_int_equal(QUIETLY(pl_domain_pool_give(d, taken[33])), 0);
+	assert_int_equal(QUIETLY(pl_domain_pool_at(d, given, &one_more)), -ENOENT);
+	assert_null(one_more);
 	assert_int_equal(QUIETLY(pl_domain_pool_give(d, taken[33])), -EINVAL);
 	assert_int_equal(QUIETLY(pl_domain_pool_take(d, &one_more)), 0);
 	assert_ptr_equal(one_more, taken[33]);

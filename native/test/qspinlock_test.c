@@ -450,6 +450,103 @@ static void meet_a_broken_word(int index, void *shared)
 	REQUIRE_EQUAL(any_lock_wait(w->layout, self, &w->lock, w->flags, PL_FOREVER), -EBADFD);
 }
 
+static void try_repeated_takes_a_lock_whose_reservation_nobody_uses(void **state)
+{
+	(void)state;
+	static any_lock locks[layouts][2];
+	pl_thread *self = pl_self_in(domain);
+	for (int layout = 0; layout < layouts; layout++)
+		for (int inlined = 0; inlined < 2; inlined++) {
+			any_lock *lock = &locks[layout][inlined];
+			*queue_word(layout, lock) = PL_Q_PENDING;
+			uint64_t start = now_ns();
+			int err;
+			while ((err = inlined ? any_trylock_inline(layout, self, lock) : any_trylock(layout, self, lock)) == -EBUSY)
+				;
+			assert_int_equal(err, 0);
+			assert_true(now_ns() - start >= PL_RESERVATION_NS);
+			assert_int_equal(any_bits(layout, lock), PL_Q_LOCKED);
+			/* Not by a look back: found held between, the time begins anew. */
+			*queue_word(layout, lock) |= PL_Q_PENDING;
+			assert_int_equal(any_trylock(layout, self, lock), -EBUSY);
+			assert_int_equal(any_unlock(layout, self, lock), 0);
+			assert_int_equal(any_trylock(layout, self, lock), -EBUSY);
+		}
+}
+
+/* A sleeper that has reserved the lock, of whom a releaser saw that somebody stood by; and who stood by gives up. */
+typedef struct {
+	int layout;
+	any_lock lock;
+	pl_thread *sleeper, *leaver;
+	uint32_t last, left;
+} reserved_game;
+
+static void sleep_reserved(int index, void *shared)
+{
+	(void)index;
+	reserved_game *g = shared;
+	pl_thread *self = pl_self_in(domain);
+	__atomic_store_n(&g->sleeper, self, __ATOMIC_RELEASE);
+	for (;;) {
+		REQUIRE_EQUAL(any_lock_wait(g->layout, self, &g->lock, 0, PL_FOREVER), 0);
+		REQUIRE_EQUAL(any_unlock(g->layout, self, &g->lock), 0);
+		if (pl_load_acq(&g->last))
+			return;
+	}
+}
+
+/* What give_up() is to find: the lock held by @self, one asleep in the line with PENDING set. False if it did not come to it. */
+static bool someone_sleeps_reserved(reserved_game *g, pl_thread *self)
+{
+	for (int round = 0; round < 1000; round++) {
+		AWAIT(is_asleep_at(g->layout, &g->lock, g->sleeper));
+		if (any_bits(g->layout, &g->lock) & PL_Q_PENDING)
+			return true;
+		REQUIRE_EQUAL(any_unlock(g->layout, self, &g->lock), 0);
+		if (any_trylock(g->layout, self, &g->lock))
+			REQUIRE_EQUAL(any_lock_it(g->layout, self, &g->lock), 0);
+	}
+	return false;
+}
+
+static void give_up_beside_it(int index, void *shared)
+{
+	(void)index;
+	reserved_game *g = shared;
+	int err = any_lock_wait(g->layout, g->leaver, &g->lock, 0, 3 * ms);
+	REQUIRE(err == 0 || err == -ETIMEDOUT); /* 0: somebody was so slow that the reservation was void */
+	if (!err)
+		REQUIRE_EQUAL(any_unlock(g->layout, g->leaver, &g->lock), 0);
+	pl_store_rel(&g->left, 1);
+}
+
+static void leaver_wakes_a_sleeper_that_has_reserved_the_lock(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain), *other = new_slot();
+	for (int layout = 0; layout < layouts; layout++)
+		for (int round = 0; round < 5; round++) {
+			reserved_game g = {.layout = layout, .leaver = other};
+			assert_int_equal(any_lock_it(layout, self, &g.lock), 0);
+			crew *sleeper = crew_start(1, sleep_reserved, &g);
+			AWAIT(__atomic_load_n(&g.sleeper, __ATOMIC_ACQUIRE));
+			assert_true(someone_sleeps_reserved(&g, self));
+			pl_store_rel(&g.last, 1);
+			/* Hidden for a moment, so that the leaver stands by instead of sleeping. */
+			pl_and_ar(queue_word(layout, &g.lock), ~parked_bit(layout));
+			crew *leaver = crew_start(1, give_up_beside_it, &g);
+			AWAIT(any_bits(layout, &g.lock) & PL_Q_STANDBY || is_parked(other) || pl_load_acq(&g.left));
+			pl_or_ar(queue_word(layout, &g.lock), parked_bit(layout));
+			assert_int_equal(any_unlock(layout, self, &g.lock), 0);
+			crew_join(leaver);
+			assert_false(is_parked(g.sleeper)); /* chosen before those two calls returned */
+			crew_join(sleeper);
+			assert_int_equal(any_bits(layout, &g.lock) & ~parked_bit(layout), 0);
+		}
+	assert_int_equal(pl_thread_release(other), 0);
+}
+
 static void waiters_leave_when_the_word_breaks(void **state)
 {
 	(void)state;
@@ -472,21 +569,22 @@ static void waiters_leave_when_the_word_breaks(void **state)
 static void reservation_that_nobody_uses_is_void_after_a_while(void **state)
 {
 	(void)state;
+	static any_lock locks[layouts][4]; /* each a lock of its own: tries are remembered by address */
 	pl_thread *self = pl_self_in(domain);
 	for (int layout = 0; layout < layouts; layout++)
 		for (uint32_t flags = 0; flags < 4; flags++) {
-			any_lock lock = {.words = {0, 0}};
-			*queue_word(layout, &lock) = PL_Q_PENDING; /* as if its owner were stopped */
-			assert_int_equal(any_trylock(layout, self, &lock), -EBUSY);
-			assert_int_equal(any_trylock_inline(layout, self, &lock), -EBUSY);
-			assert_int_equal(any_lock_wait(layout, self, &lock, flags, 0), -ETIMEDOUT);
+			any_lock *lock = &locks[layout][flags];
+			*queue_word(layout, lock) = PL_Q_PENDING; /* as if its owner were stopped */
+			assert_int_equal(any_trylock(layout, self, lock), -EBUSY);
+			assert_int_equal(any_trylock_inline(layout, self, lock), -EBUSY);
+			assert_int_equal(any_lock_wait(layout, self, lock, flags, 0), -ETIMEDOUT);
 			uint64_t start = now_ns();
-			assert_int_equal(any_lock_wait(layout, self, &lock, flags, PL_FOREVER), 0);
+			assert_int_equal(any_lock_wait(layout, self, lock, flags, PL_FOREVER), 0);
 			int64_t took = (int64_t)(now_ns() - start);
 			assert_true(took >= PL_RESERVATION_NS);
 			assert_true(took < PL_RESERVATION_NS + 1000ll * ms);
-			assert_int_equal(any_unlock(layout, self, &lock), 0);
-			assert_int_equal(any_bits(layout, &lock), 0);
+			assert_int_equal(any_unlock(layout, self, lock), 0);
+			assert_int_equal(any_bits(layout, lock), 0);
 		}
 }
 
@@ -725,6 +823,8 @@ int main(void)
 		TEST(interruption_ends_waits_of_both_policies),
 		TEST(resumed_wait_keeps_its_place_in_the_line),
 		TEST(sleepers_of_two_locks_in_one_bucket_are_kept_apart),
+		TEST(try_repeated_takes_a_lock_whose_reservation_nobody_uses),
+		TEST(leaver_wakes_a_sleeper_that_has_reserved_the_lock),
 		TEST(waiters_leave_when_the_word_breaks),
 		TEST(reservation_that_nobody_uses_is_void_after_a_while),
 		TEST(standby_that_does_nothing_silences_wake_ups_for_a_while_only),

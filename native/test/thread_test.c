@@ -248,6 +248,7 @@ static void bad_releases_are_refused(void **state)
 	assert_int_equal(place, 0);
 	assert_int_equal(QUIETLY(pl_thread_release(slot)), -EBUSY); /* it waits */
 	assert_int_equal(pl_waitq_leave(slot, &queue, place, 0), 0);
+#undef pl_qspin_lock_wait
 	assert_int_equal(pl_qspin_lock_wait(slot, &lock, 0, PL_FOREVER), 0);
 	assert_int_equal(QUIETLY(pl_thread_release(slot)), -EBUSY); /* it holds, say the checks */
 	assert_int_equal(pl_domain_holder(d, &lock), slot);
@@ -620,6 +621,30 @@ static void forked_child_keeps_its_slot_of_the_default_domain(void **state)
 
 /* ---- names ---- */
 
+static void *find_myself_anew(void *argument)
+{
+	pl_thread *self = pl_self();
+	REQUIRE(self && self != argument && pl_self_found == self);
+	REQUIRE_EQUAL(pl_thread_release(self), 0); /* not meant for a slot of pl_self(), but it must not be used on */
+	REQUIRE(!pl_self_found);
+	pl_thread *other;
+	REQUIRE_EQUAL(pl_thread_register(pl_domain_default(), 0, &other), 0); /* may be the same place */
+	REQUIRE(pl_self() && pl_self() != other);
+	REQUIRE_EQUAL(pl_thread_release(other), 0);
+	return NULL;
+}
+
+static void each_thread_finds_its_own_slot_without_a_call(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self();
+	assert_ptr_equal(pl_self_found, self);
+	pthread_t thread;
+	assert_int_equal(pthread_create(&thread, NULL, find_myself_anew, self), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_ptr_equal(pl_self(), self);
+}
+
 static void names_are_cut_between_characters(void **state)
 {
 	(void)state;
@@ -730,6 +755,7 @@ int main(int argc, char **argv)
 		TEST(forked_child_has_a_new_slot_in_a_shared_domain),
 		TEST(fork_before_the_first_slot_is_noticed_too),
 		TEST(forked_child_keeps_its_slot_of_the_default_domain),
+		TEST(each_thread_finds_its_own_slot_without_a_call),
 		TEST(names_are_cut_between_characters),
 		TEST(name_of_an_earlier_thread_is_gone),
 		TEST(interruption_ends_one_interruptible_wait),

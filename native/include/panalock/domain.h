@@ -91,6 +91,18 @@ PL_API int pl_domain_default_options(const pl_domain_options *options);
  */
 PL_API int pl_domain_pool_take(pl_domain *domain, void **word);
 
+/**
+ * Which word of the pool this is, the same number in every process that has the domain open. Any address of the word will do.
+ * @return the index; -EINVAL (not in this pool).
+ */
+PL_API int pl_domain_pool_index(pl_domain *domain, const void *word);
+
+/**
+ * The word with that index, for a process to which another has told it; the taker keeps it. Nothing is taken.
+ * @return 0; -ENOENT (nobody has taken it); -EINVAL (no such index).
+ */
+PL_API int pl_domain_pool_at(pl_domain *domain, uint32_t index, void **word);
+
 /** Gives a pool word back. @return 0; -EBUSY (still locked or waited for); -EINVAL (not a taken word of this pool). */
 PL_API int pl_domain_pool_give(pl_domain *domain, void *word);
 

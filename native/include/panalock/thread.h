@@ -17,11 +17,21 @@
 PL_EXTERN_C_BEGIN
 
 /**
- * The calling thread's slot in the default domain, registered on first use, released when the thread ends.
+ * The calling thread's slot in the default domain, registered on first use, released when the thread ends. Inline after that:
+ * a look at a thread-local variable.
  * Not async-signal-safe on first use: a thread whose handlers lock calls it once before.
  * @return null when every slot is taken: the calls that take a lock are content with that, see qspinlock.h.
  */
 PL_API pl_thread *pl_self(void);
+
+/** What pl_self() of this thread has found; null before its first use, after fork() and when the thread ends. Read only. */
+PL_API extern __thread pl_thread *pl_self_found __attribute__((tls_model("initial-exec")));
+
+static inline pl_thread *pl_self_inline(void)
+{
+	pl_thread *self = pl_self_found;
+	return PL_LIKELY(self != NULL) ? self : pl_self();
+}
 
 /**
  * The calling thread's slot in any domain, likewise registered and released; finds it in a small table of the thread.
@@ -68,5 +78,9 @@ static inline pl_domain *pl_thread_domain(pl_thread *thread)
 }
 
 PL_EXTERN_C_END
+
+#ifndef PL_NO_INLINE
+#define pl_self pl_self_inline
+#endif
 
 #endif

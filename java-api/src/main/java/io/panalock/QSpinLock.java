@@ -91,6 +91,7 @@ public abstract sealed class QSpinLock implements Lock
     /** The arena may be closed while this object lives. */
     private final boolean closeable;
 
+    private long reservedSince; // for tries that find the lock free but reserved; races make one void later or sooner
     private volatile Admission admission; // of virtual threads; made when the first one waits
 
     QSpinLock(Plan p) {
@@ -582,13 +583,17 @@ public abstract sealed class QSpinLock implements Lock
         check(waitObserved(self, 0, FOREVER));
     }
 
-    /** A try that failed: because the lock is busy, or because nobody gets it any more? */
+    /** A try that failed: because the lock is busy, or reserved by somebody who is gone, or because nobody gets it any more? */
     final boolean refused() {
         int why = QSpin.whyBusy(pureWord);
         if (why != -Layouts.EBUSY) {
             throw failure(why);
         }
-        return false;
+        long since = QSpin.retry(pureWord, reservedSince);
+        boolean taken = since == QSpin.TAKEN;
+        reservedSince = taken ? 0 : since;
+        Reference.reachabilityFence(this);
+        return taken;
     }
 
     /** What follows a release by C with a result other than 0. */

@@ -4,6 +4,7 @@ package io.panalock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.panalock.internal.Layouts;
 import io.panalock.internal.Words;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -107,6 +108,20 @@ class QSpinLockTest {
                     }
                 }
             }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void aRepeatedTryTakesALockWhoseReservationNobodyUses(Backend backend, Layout layout) throws InterruptedException {
+        try (Arena arena = Arena.ofShared()) {
+            QSpinLock lock = QSpinLock.builder().backend(backend).layout(layout).at(arena.allocate(64, 64), 0);
+            lock.word.set(ValueLayout.JAVA_INT, layout == Layout.WIDE ? 4 : 0, Layouts.Q_PENDING); // its owner was killed
+            assertThat(lock.tryLock()).isFalse();
+            Eventually.until("a void reservation", lock::tryLock);
+            assertThat(lock.isLocked()).isTrue();
+            assertThat(lock.isContended()).isFalse();
+            lock.unlock();
         }
     }
 

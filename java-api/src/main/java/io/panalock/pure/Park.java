@@ -162,8 +162,9 @@ final class Park {
         if (v.wide()) {
             w.domain.waker.heavyFence(w.domain.shared); // P2J: as P1J; pairs with U4, U4J
         }
+        // Another's PENDING does not count: he may sleep, and is chosen then. If he is awake, one is woken too many.
         int seen = v.bits();
-        if ((seen & (Layouts.Q_LOCKED | Layouts.Q_PENDING)) == 0 && v.mustKick(seen)) {
+        if ((seen & Layouts.Q_LOCKED) == 0 && v.mustKick(seen)) {
             Kick.kick(w.domain, v, w.slot);
         }
     }

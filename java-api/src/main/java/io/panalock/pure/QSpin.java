@@ -43,6 +43,27 @@ public final class QSpin {
         return dead != 0 ? dead : -Layouts.EBUSY;
     }
 
+    /**
+     * A try that failed, looked at again: for a reservation that nobody uses any more, see {@code PL_RESERVATION_NS}.
+     *
+     * @param since when such tries first found the lock free but reserved; 0: the last one did not
+     * @return the same for the next one; {@link #TAKEN}: this call voided the reservation and acquired the lock
+     */
+    public static long retry(LockWord lock, long since) {
+        if ((lock.bits() & (Layouts.Q_LOCKED | Layouts.Q_PENDING | Layouts.Q_DEAD)) != Layouts.Q_PENDING) {
+            return 0;
+        }
+        long now = System.nanoTime() | 1; // not 0
+        if (since == 0 || now - since < Shape.RESERVATION_NS) {
+            return since == 0 ? now : since;
+        }
+        lock.clearBits(Layouts.Q_PENDING);
+        return tryLock(lock) ? TAKEN : 0;
+    }
+
+    /** See {@link #retry}; no time, since those are odd. */
+    public static final long TAKEN = 2;
+
     /** Acquires, waiting if need be: {@link #tryLock}, then {@link #lockWait}. */
     public static int lock(PureDomain domain, LockWord lock, int flags, long timeoutNanos, int slot) {
         return tryLock(lock) ? 0 : lockWait(domain, lock, flags, timeoutNanos, slot);

@@ -42,6 +42,8 @@ public final class BridgeClaims implements ClaimGroup {
     private void uncontendedC() {
         pair("c-word-mutex", "c-word", MUTEX, Bound.atMost(0.75), "C inline, WORD against pthread_mutex");
         pair("c-word-spin", "c-word", "c-pthread-spin", Bound.atMost(0.95), "C inline, WORD against pthread_spin");
+        pair("c-word-self", "c-word-self", "c-word", Bound.atMost(1.15),
+                "C inline, WORD with pl_self() in every call against the same with a slot looked up once");
         pair("c-wide-mutex", "c-wide", MUTEX, Bound.atMost(0.45), "C inline, WIDE against pthread_mutex");
         pair("c-wide-bare", "c-wide", "c-bare", Bound.atMost(1.15),
                 "C inline, WIDE against a bare compare-and-swap + store");

@@ -2043,6 +2043,129 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_domain_pool_index {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_pool_index");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_domain_pool_index(pl_domain *domain, const void *word)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_pool_index$descriptor() {
+        return pl_domain_pool_index.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_domain_pool_index(pl_domain *domain, const void *word)
+     * }
+     */
+    public static MethodHandle pl_domain_pool_index$handle() {
+        return pl_domain_pool_index.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_domain_pool_index(pl_domain *domain, const void *word)
+     * }
+     */
+    public static MemorySegment pl_domain_pool_index$address() {
+        return pl_domain_pool_index.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_domain_pool_index(pl_domain *domain, const void *word)
+     * }
+     */
+    public static int pl_domain_pool_index(MemorySegment domain, MemorySegment word) {
+        var mh$ = pl_domain_pool_index.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_pool_index", domain, word);
+            }
+            return (int)mh$.invokeExact(domain, word);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_domain_pool_at {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_pool_at");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_domain_pool_at(pl_domain *domain, uint32_t index, void **word)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_pool_at$descriptor() {
+        return pl_domain_pool_at.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_domain_pool_at(pl_domain *domain, uint32_t index, void **word)
+     * }
+     */
+    public static MethodHandle pl_domain_pool_at$handle() {
+        return pl_domain_pool_at.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_domain_pool_at(pl_domain *domain, uint32_t index, void **word)
+     * }
+     */
+    public static MemorySegment pl_domain_pool_at$address() {
+        return pl_domain_pool_at.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_domain_pool_at(pl_domain *domain, uint32_t index, void **word)
+     * }
+     */
+    public static int pl_domain_pool_at(MemorySegment domain, int index, MemorySegment word) {
+        var mh$ = pl_domain_pool_at.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_pool_at", domain, index, word);
+            }
+            return (int)mh$.invokeExact(domain, index, word);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_domain_pool_give {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
