@@ -43,7 +43,13 @@
 #define PL_WAIT_BLOCK 8         /**< Mutex: no optimistic spinning, sleep at once. */
 #define PL_WAIT_POLL 16         /**< OSQ and mutex: wait for one's turn by polling, not by conditional loads. */
 
-/** No deadline. */
+/**
+ * No deadline.
+ *
+ * Time-outs are nanoseconds from the call on, by CLOCK_MONOTONIC, which does not run while the machine is suspended. 0 asks
+ * without sleeping: a lock is looked at for about a microsecond. Every negative number is PL_FOREVER, unless a header gives
+ * some a meaning of their own. A wait never ends before its time; after it, as soon as the thread runs.
+ */
 #define PL_FOREVER (-1)
 
 #endif

@@ -16,7 +16,7 @@ PL_EXTERN_C_BEGIN
 #define PL_FUTEX_SHARED 1 /**< The word lies in memory shared between processes. */
 
 /**
- * Sleeps while the word holds @p expected, at most @p timeout_ns nanoseconds (PL_FOREVER: no limit). Blocks. May return
+ * Sleeps while the word holds @p expected, at most @p timeout_ns (see PL_FOREVER; 0 does not sleep). Blocks. May return
  * 0 without a wake-up. Full fence before the word is compared.
  * @return 0; -EAGAIN (the word differed); -ETIMEDOUT; -EINTR (a signal handler ran); -EINVAL; -EFAULT.
  */

@@ -29,8 +29,8 @@
  * functions, which record each holder in such a domain; without it they are the inline forms of this header, which neither
  * record nor check anything. Where code of both kinds shares a lock, what the inline forms take is not checked.
  *
- * Sources: Mellor-Crummey and Scott 1991 (MCS); the kernel's qspinlock and its paravirtual variant (A. 1-5 of the
- * public descriptions); Dice, "Malthusian Locks" 2017 (one competitor at a time); parking lots after WebKit's.
+ * Sources: Mellor-Crummey and Scott 1991 (MCS); the kernel's qspinlock and its paravirtual variant (J. Corbet,
+ * "MCS locks and qspinlocks", LWN 2014; W. Long and P. Zijlstra's cover letters); Dice, "Malthusian Locks" 2017 (one competitor at a time); parking lots after WebKit's.
  */
 #ifndef PANALOCK_QSPINLOCK_H
 #define PANALOCK_QSPINLOCK_H
@@ -110,7 +110,7 @@ PL_API PL_MUST_CHECK int pl_qspin_byte_lock(pl_thread *self, pl_qspinlock_byte *
 PL_API PL_MUST_CHECK int pl_qspin_wide_lock(pl_thread *self, pl_qspinlock_wide *lock);
 
 /**
- * Acquires with a policy and a limit: @p flags are PL_WAIT_*, @p timeout_ns nanoseconds from now or PL_FOREVER. A timed
+ * Acquires with a policy and a limit: @p flags are PL_WAIT_*, @p timeout_ns is as PL_FOREVER in base.h says. A timed
  * or interruptible waiter stands beside the spinners' queue, never in it, so it can leave at once; under SPIN it is
  * therefore overtaken by queued spinners. Acquire. May block.
  * @return as above; -ETIMEDOUT; -EINTR (only with PL_WAIT_INTERRUPTIBLE).

@@ -43,7 +43,7 @@ PL_API int pl_waitq_enter(pl_thread *self, pl_waitq *queue, uint32_t flags);
 
 /**
  * Sleeps until chosen. Afterwards the caller is out of the line; on its next call it joins again, keeping its arrival
- * time. Blocks. @p flags: PL_WAIT_INTERRUPTIBLE.
+ * time. Blocks. @p flags: PL_WAIT_INTERRUPTIBLE; @p timeout_ns: see PL_FOREVER.
  * @return 0 (chosen); -ETIMEDOUT or -EINTR (still in the line: call leave); -EINVAL.
  */
 PL_API int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t timeout_ns, uint32_t flags);
