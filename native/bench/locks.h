@@ -81,6 +81,13 @@ typedef plb_bare plb_ck_fas, plb_ck_ticket, plb_ck_mcs, plb_node;
 	X(wide_spin, PLB_OURS, pl_qspinlock_wide, PL_QSPINLOCK_WIDE_INIT,                                           \
 	  PLB_TAKE(pl_qspin_wide_lock_wait_inline(self, l, PL_WAIT_SPIN, PL_FOREVER)), \
 	  pl_qspin_wide_unlock_inline(self, l))                                                                     \
+	X(osq_mutex, PLB_OURS, pl_mutex, PL_MUTEX_INIT, PLB_TAKE(pl_mutex_lock_inline(self, l)), pl_mutex_unlock_inline(self, l)) \
+	X(osq_mutex_poll, PLB_OURS, pl_mutex, PL_MUTEX_INIT,                                                        \
+	  PLB_TAKE(!pl_mutex_trylock_inline(self, l) && pl_mutex_lock_wait(self, l, PL_WAIT_POLL, PL_FOREVER)),     \
+	  pl_mutex_unlock_inline(self, l))                                                                          \
+	X(osq_mutex_block, PLB_OURS, pl_mutex, PL_MUTEX_INIT,                                                       \
+	  PLB_TAKE(!pl_mutex_trylock_inline(self, l) && pl_mutex_lock_wait(self, l, PL_WAIT_BLOCK, PL_FOREVER)),    \
+	  pl_mutex_unlock_inline(self, l))                                                                          \
 	X(pthread_mutex, PLB_CONTENDED_OK, pthread_mutex_t, PTHREAD_MUTEX_INITIALIZER, pthread_mutex_lock(l),       \
 	  pthread_mutex_unlock(l))                                                                                  \
 	X(pthread_spin, PLB_CONTENDED_OK, pthread_spinlock_t, PLB_PTHREAD_SPIN_INIT, pthread_spin_lock(l),          \

@@ -103,6 +103,7 @@ public final class LocksCommand extends Experiment {
     private static List<String> known() {
         List<String> all = new ArrayList<>(Locks.allPanalock());
         all.addAll(Locks.allPanalock().stream().map(id -> id + "-spin").toList());
+        all.addAll(Locks.mutexes());
         all.addAll(Locks.javaPeers());
         all.addAll(Locks.inC());
         return all;

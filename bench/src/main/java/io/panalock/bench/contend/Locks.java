@@ -23,6 +23,9 @@ public final class Locks {
     public static final String ADAPTIVE_FFM = "pthread-adaptive-ffm";
     public static final String SPIN_FFM = "pthread-spin-ffm";
 
+    /** Ours too: with -block (no spinning), -handle (pairs with an explicit one) and, for other backends, their name behind. */
+    public static final String OSQ_MUTEX = "osq-mutex";
+
     private static final String C_PREFIX = "c-";
     /** Class of the loop, then its arguments. */
     private static final Map<String, List<String>> PEERS = new LinkedHashMap<>();
@@ -36,6 +39,18 @@ public final class Locks {
         PEERS.put(MUTEX_JNI, List.of("JniMutexLoop"));
         PEERS.put(ADAPTIVE_FFM, List.of("FfmMutexLoop", "adaptive"));
         PEERS.put(SPIN_FFM, List.of("FfmSpinLoop"));
+    }
+
+    /** Backend and options of the mutexes. */
+    private static final Map<String, List<String>> MUTEXES = new LinkedHashMap<>();
+
+    static {
+        MUTEXES.put(OSQ_MUTEX, List.of("hybrid"));
+        MUTEXES.put(OSQ_MUTEX + "-handle", List.of("hybrid", "handle"));
+        MUTEXES.put(OSQ_MUTEX + "-block", List.of("hybrid", "block"));
+        for (String backend : List.of("ffm", "ffm_critical", "jni", "pure")) {
+            MUTEXES.put(OSQ_MUTEX + "-" + backend, List.of(backend));
+        }
     }
 
     private Locks() {}
@@ -58,6 +73,13 @@ public final class Locks {
             List<String> loop = PEERS.get(id);
             return new JavaLock(
                     id, Map.of("lock", id), loop.getFirst(), loop.subList(1, loop.size()).toArray(String[]::new));
+        }
+        if (MUTEXES.containsKey(id)) {
+            List<String> options = MUTEXES.get(id);
+            Map<String, Object> params = new LinkedHashMap<>();
+            params.put("lock", id);
+            params.put("backend", options.getFirst());
+            return new JavaLock(id, params, "OsqMutexLoop", options.toArray(String[]::new));
         }
         String[] parts = id.split("-");
         boolean known = (parts.length == 3 || (parts.length == 4 && parts[3].equals("spin")))
@@ -106,6 +128,11 @@ public final class Locks {
                 .filter(name -> !CLock.built(name))
                 .map(name -> C_PREFIX + name)
                 .toList();
+    }
+
+    /** Ids of our mutexes in Java. */
+    public static List<String> mutexes() {
+        return List.copyOf(MUTEXES.keySet());
     }
 
     /** False for those that only one thread may use. */
