@@ -56,6 +56,9 @@ class PureModelTest {
                 LockModel.HastyWide.class,
                 LockModel.Leaving.class,
                 LockModel.MixedWide.class,
+                MutexModel.Mutex.class,
+                MutexModel.Condition.class,
+                MutexModel.Leavers.class,
                 GateModel.class
             })
     void searchesLong(Class<?> model) {
@@ -65,6 +68,25 @@ class PureModelTest {
     @Test
     void queueWakesForEveryTicket() {
         check(GateModel.class, 3, 2, FEW);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                MutexModel.Mutex.class,
+                MutexModel.Hasty.class,
+                MutexModel.Blocking.class,
+                MutexModel.Condition.class,
+                MutexModel.Leavers.class
+            })
+    void mutexConditionAndOsq(Class<?> model) {
+        check(model, 3, 2, FEW);
+    }
+
+    /** Bug row 16, with three leavers. */
+    @Test
+    void readingInsteadOfTakingTheSuccessorIsCaught() {
+        assertThatThrownBy(() -> check(MutexModel.LeaversThatOnlyRead.class, 3, 2, 10 * FEW)).isInstanceOf(Throwable.class);
     }
 
     @Test
