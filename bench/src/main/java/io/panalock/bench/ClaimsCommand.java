@@ -101,10 +101,12 @@ public final class ClaimsCommand implements SubCommand {
         Recorder recorder = new Recorder(session.results());
         Map<String, Object> machine = session.results().machine();
         ClaimRunner runner = quick ? ClaimRunner.quick(machine, recorder) : ClaimRunner.full(machine, recorder);
+        session.whenStopped(() -> runner.soFar().forEach(judgement -> session.results().put(judgement.toResult(name))));
         List<Judgement> judged;
         try (Progress progress = Progress.start(out, name, ClaimRunner.steps(claims))) {
             judged = runner.check(claims, progress);
         }
+        session.whenStopped(() -> {});
         judged.forEach(judgement -> session.results().put(judgement.toResult(name)));
         out.println();
         judged.forEach(judgement -> out.println(judgement.line()));

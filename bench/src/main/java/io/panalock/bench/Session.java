@@ -30,6 +30,7 @@ public final class Session implements AutoCloseable {
     private final PrintStream err;
     private final Thread onStop;
     private final CpuUse before = CpuUse.now();
+    private Runnable whenStopped = () -> {};
     private boolean saved;
 
     /**
@@ -58,6 +59,11 @@ public final class Session implements AutoCloseable {
         return results;
     }
 
+    /** What to add to the results when the program is told to stop. */
+    public synchronized void whenStopped(Runnable add) {
+        whenStopped = add;
+    }
+
     public Path file() {
         return file;
     }
@@ -67,6 +73,7 @@ public final class Session implements AutoCloseable {
             return;
         }
         try {
+            whenStopped.run();
             save();
             err.println();
             err.println("stopped; what was measured so far is in " + file);

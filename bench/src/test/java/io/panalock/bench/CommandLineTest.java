@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -163,29 +164,42 @@ class CommandLineTest {
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
     void aStopKeepsWhatWasMeasured(@TempDir Path dir) throws IOException, InterruptedException {
         Path file = dir.resolve("partial.json");
+        stopped("calls:", file, "run", "--quick");
+        Results results = ResultsJson.load(file);
+        assertThat(results.run()).containsEntry("complete", false).containsEntry("command", "run");
+        assertThat(results.all()).anyMatch(r -> r.experiment().equals("floor"));
+    }
+
+    @Test
+    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    void aStopOfClaimsKeepsGroupsThatWereChecked(@TempDir Path dir) throws IOException, InterruptedException {
+        Path file = dir.resolve("partial.json");
+        stopped("measure:", file, "claims", "--quick", "--only", "bytes|compare");
+        Results results = ResultsJson.load(file);
+        assertThat(results.run()).containsEntry("complete", false).containsEntry("command", "claims");
+        assertThat(results.all()).anyMatch(r -> r.matches("claim", Map.of("group", "bridge", "verdict", "holds")));
+    }
+
+    /** Runs until a line begins so, then does what Ctrl-C does. */
+    private static void stopped(String atLine, Path file, String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
                 System.getProperty("java.class.path"),
-                Main.class.getName(),
-                "run",
-                "--quick",
-                "--json",
-                file.toString()));
+                Main.class.getName()));
+        command.addAll(List.of(arguments));
+        command.addAll(List.of("--json", file.toString()));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        try (var out = process.inputReader()) {
+        try (var out = process.inputReader(StandardCharsets.UTF_8)) {
             String line;
             do {
                 line = out.readLine();
-            } while (line != null && !line.startsWith("calls:"));
+            } while (line != null && !line.startsWith(atLine));
             assertThat(line).as("progress begins").isNotNull();
             new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).start().waitFor();
             assertThat(out.lines().toList()).anyMatch(l -> l.contains("stopped; what was measured so far is in"));
         }
         assertThat(process.waitFor()).isNotZero();
-        Results results = ResultsJson.load(file);
-        assertThat(results.run()).containsEntry("complete", false).containsEntry("command", "run");
-        assertThat(results.all()).anyMatch(r -> r.experiment().equals("floor"));
     }
 }

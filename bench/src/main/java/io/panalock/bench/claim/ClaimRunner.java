@@ -8,11 +8,13 @@ import io.panalock.bench.result.Recorder;
 import io.panalock.bench.result.Stats;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -27,6 +29,8 @@ public final class ClaimRunner {
     private final Recorder recorder;
     private final BooleanSupplier timeLeft;
     private final Map<Quantity, List<Double>> samples = new HashMap<>();
+    /** Null: not yet. */
+    private final Map<Claim, Judgement> judged = Collections.synchronizedMap(new LinkedHashMap<>());
 
     ClaimRunner(Bench bench, Map<String, Object> machine, Recorder recorder, BooleanSupplier timeLeft) {
         this.bench = bench;
@@ -48,7 +52,7 @@ public final class ClaimRunner {
 
     /** Judges all claims, in their order. */
     public List<Judgement> check(List<Claim> claims, Progress progress) {
-        Map<Claim, Judgement> judged = new LinkedHashMap<>();
+        judged.clear();
         claims.forEach(claim -> judged.put(claim, null));
         Map<String, List<Claim>> batches = new LinkedHashMap<>();
         for (Claim claim : claims) {
@@ -59,7 +63,7 @@ public final class ClaimRunner {
                 batches.computeIfAbsent(claim.batch(), b -> new ArrayList<>()).add(claim);
             }
         }
-        batches.forEach((name, members) -> run(name, members, judged, progress));
+        batches.forEach((name, members) -> run(name, members, progress));
         // All claims have been judged once before any is measured again, so that reruns can end when the time is up.
         for (int rerun = 0; rerun < RERUNS; rerun++) {
             for (Map.Entry<String, List<Claim>> batch : batches.entrySet()) {
@@ -68,7 +72,7 @@ public final class ClaimRunner {
                         .toList();
                 if (!open.isEmpty() && timeLeft.getAsBoolean()) {
                     progress.more(1);
-                    run(batch.getKey(), open, judged, progress);
+                    run(batch.getKey(), open, progress);
                     batch.setValue(open);
                 }
             }
@@ -76,7 +80,14 @@ public final class ClaimRunner {
         return List.copyOf(judged.values());
     }
 
-    private void run(String batch, List<Claim> claims, Map<Claim, Judgement> judged, Progress progress) {
+    /** What has been judged so far, from whatever thread. */
+    public List<Judgement> soFar() {
+        synchronized (judged) {
+            return judged.values().stream().filter(Objects::nonNull).toList();
+        }
+    }
+
+    private void run(String batch, List<Claim> claims, Progress progress) {
         progress.at(batch);
         measure(claims);
         claims.forEach(claim -> judged.put(claim, judge(claim)));

@@ -8,6 +8,7 @@ import io.panalock.bench.report.Figure.Form;
 import io.panalock.bench.report.Figure.Panel;
 import io.panalock.bench.report.Figure.Point;
 import io.panalock.bench.report.Figure.Ratio;
+import io.panalock.bench.text.Names;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.ArrayList;

@@ -8,6 +8,7 @@ import io.panalock.bench.report.Figure.Point;
 import io.panalock.bench.report.Figure.Ratio;
 import io.panalock.bench.result.Metric;
 import io.panalock.bench.result.Result;
+import io.panalock.bench.text.Names;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

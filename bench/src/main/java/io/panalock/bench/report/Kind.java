@@ -4,6 +4,7 @@ package io.panalock.bench.report;
 import io.panalock.bench.compare.Quantity;
 import io.panalock.bench.report.Subject.Floor;
 import io.panalock.bench.result.Result;
+import io.panalock.bench.text.Names;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

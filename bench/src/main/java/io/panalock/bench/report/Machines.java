@@ -7,6 +7,7 @@ import io.panalock.bench.compare.Quantity;
 import io.panalock.bench.machine.Machine;
 import io.panalock.bench.result.Results;
 import io.panalock.bench.result.Stats;
+import io.panalock.bench.text.Names;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;

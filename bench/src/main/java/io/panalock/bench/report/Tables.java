@@ -9,6 +9,7 @@ import io.panalock.bench.report.Figure.Panel;
 import io.panalock.bench.report.Figure.Point;
 import io.panalock.bench.report.Figure.Ratio;
 import io.panalock.bench.text.Cell;
+import io.panalock.bench.text.Names;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

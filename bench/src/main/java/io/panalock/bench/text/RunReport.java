@@ -25,26 +25,6 @@ public final class RunReport {
             List.of("thread_min", "thread_mean", "thread_max", "jain", "in_a_row", "switches");
     private static final List<String> LATENCY = List.of("p50", "p90", "p99", "p99_9", "max");
 
-    private static final Map<String, String> NAMES = Map.ofEntries(
-            Map.entry("jni", "JNI"),
-            Map.entry("ffm", "FFM"),
-            Map.entry("critical", "FFM critical"),
-            Map.entry("ffm_critical", "FFM critical"),
-            Map.entry("hybrid", "HYBRID"),
-            Map.entry("pure", "PURE"),
-            Map.entry("reentrantlock", "ReentrantLock"),
-            Map.entry("jni_copy", "JNI, copy"),
-            Map.entry("nonconst", "FFM, handle not constant"),
-            Map.entry("jna_direct", "JNA direct"),
-            Map.entry("jna_interface", "JNA interface"),
-            Map.entry("jnr", "jnr-ffi"),
-            Map.entry("reentrantlock-fair", "ReentrantLock, fair"),
-            Map.entry("stampedlock", "StampedLock"),
-            Map.entry("pthread-mutex-ffm", "pthread_mutex, FFM"),
-            Map.entry("pthread-mutex-jni", "pthread_mutex, JNI"),
-            Map.entry("pthread-adaptive-ffm", "pthread_mutex adaptive, FFM"),
-            Map.entry("pthread-spin-ffm", "pthread_spin, FFM"));
-
     private final Results results;
 
     public RunReport(Results results) {
@@ -110,7 +90,7 @@ public final class RunReport {
             Optional<Result> jni = results.find("call", JmhPoint.callParams(target, "jni"));
             for (String way : JmhPoint.WAYS) {
                 results.find("call", JmhPoint.callParams(target, way)).ifPresent(result -> table.row(
-                        Cell.words(describe(target) + ", " + name(way)),
+                        Cell.words(Names.value(target) + ", " + Names.value(way)),
                         Cell.figure(result, TIME),
                         jni.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY),
                         allocated(result)));
@@ -136,7 +116,7 @@ public final class RunReport {
             Map<String, Object> params = new LinkedHashMap<>(idle.params());
             params.put("collector", "busy");
             results.find("call-gc", params).ifPresent(busy -> table.row(
-                    Cell.words(describe(String.valueOf(params.get("target"))) + ", " + name(String.valueOf(params.get("via")))),
+                    Cell.words(Names.value(String.valueOf(params.get("target"))) + ", " + Names.value(String.valueOf(params.get("via")))),
                     Cell.figure(idle, TIME),
                     Cell.figure(busy, TIME),
                     Cell.ratio(busy, idle, TIME)));
@@ -148,23 +128,10 @@ public final class RunReport {
         Table table = new Table("call that waits", "ms");
         for (Result result : results.all()) {
             if (result.experiment().equals("call-safepoint")) {
-                table.row(Cell.words(name(String.valueOf(result.params().get("via")))), Cell.figure(result, "safepoint"));
+                table.row(Cell.words(Names.value(String.valueOf(result.params().get("via")))), Cell.figure(result, "safepoint"));
             }
         }
         return table;
-    }
-
-    private static String describe(String target) {
-        return switch (target) {
-            case "int1" -> "1 int";
-            case "int4" -> "4 ints";
-            case "int10" -> "10 ints";
-            case "mix" -> "2 longs, 2 doubles";
-            case "struct" -> "struct by value";
-            case "array16" -> "array of 16 ints";
-            case "array1024" -> "array of 1024 ints";
-            default -> target;
-        };
     }
 
     /** What a Java program has already. */
@@ -173,7 +140,7 @@ public final class RunReport {
         Optional<Result> reentrant = reentrantLock();
         for (String peer : Locks.javaPeers()) {
             results.find("pair", Map.of("side", "java", "lock", peer)).ifPresent(result -> table.row(
-                    Cell.words(name(peer)),
+                    Cell.words(Names.value(peer)),
                     Cell.figure(result, TIME),
                     reentrant.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY)));
         }
@@ -200,7 +167,7 @@ public final class RunReport {
         Table table = new Table(heads.toArray(String[]::new));
         Optional<Result> reentrant = reentrantLock();
         for (String backend : Locks.BACKENDS) {
-            List<Cell> cells = new ArrayList<>(List.of(Cell.words(name(backend))));
+            List<Cell> cells = new ArrayList<>(List.of(Cell.words(Names.value(backend))));
             List<Result> own = new ArrayList<>();
             for (Column column : columns) {
                 Optional<Result> found =
@@ -227,7 +194,7 @@ public final class RunReport {
         for (Result result : results.all()) {
             if (result.matches("pair", Map.of("side", "c"))) {
                 table.row(
-                        Cell.words(cName(String.valueOf(result.params().get("lock")))),
+                        Cell.words(Names.inC(String.valueOf(result.params().get("lock")))),
                         Cell.figure(result, TIME),
                         mutex.map(to -> Cell.ratio(result, to, TIME)).orElse(Cell.EMPTY));
             }
@@ -307,7 +274,7 @@ public final class RunReport {
         Set<Map<String, Object>> locks = new LinkedHashSet<>();
         contendedResults().forEach(r -> locks.add(lockOf(r)));
         for (Map<String, Object> lock : locks) {
-            List<Cell> cells = new ArrayList<>(List.of(Cell.words(lockName(lock))));
+            List<Cell> cells = new ArrayList<>(List.of(Cell.words(Names.lock(lock))));
             for (long n : threads) {
                 cells.add(contended(lock, section, n)
                         .map(r -> Cell.figure(r, THROUGHPUT))
@@ -331,7 +298,7 @@ public final class RunReport {
             if (result.matches("contended", section.params())
                     && number(result, "threads") == threads
                     && result.metrics().keySet().containsAll(SHARING)) {
-                List<Cell> cells = new ArrayList<>(List.of(Cell.words(lockName(lockOf(result)))));
+                List<Cell> cells = new ArrayList<>(List.of(Cell.words(Names.lock(lockOf(result)))));
                 SHARING.forEach(metric -> cells.add(Cell.figure(result, metric)));
                 table.row(cells);
             }
@@ -355,41 +322,11 @@ public final class RunReport {
         Table table = new Table("", "median", "1 in 10 over", "1 in 100 over", "1 in 1000 over", "longest");
         for (Result result : results.all()) {
             if (result.matches("contended", point)) {
-                List<Cell> cells = new ArrayList<>(List.of(Cell.words(lockName(lockOf(result)))));
+                List<Cell> cells = new ArrayList<>(List.of(Cell.words(Names.lock(lockOf(result)))));
                 LATENCY.forEach(metric -> cells.add(Cell.figure(result, metric)));
                 table.row(cells);
             }
         }
         return table;
-    }
-
-    private static String lockName(Map<String, Object> lock) {
-        if (lock.get("side").equals("c")) {
-            return "C " + cName(String.valueOf(lock.get("lock")));
-        }
-        Object backend = lock.get("backend");
-        return backend == null
-                ? name(String.valueOf(lock.get("lock")))
-                : name(backend.toString()) + " " + String.valueOf(lock.get("layout")).toUpperCase(Locale.ROOT)
-                        + ("arena".equals(lock.get("place")) ? ", arena" : "")
-                        + ("spin".equals(lock.get("policy")) ? ", SPIN" : "");
-    }
-
-    private static String cName(String lock) {
-        return switch (lock) {
-            case "pthread-mutex" -> "pthread_mutex";
-            case "pthread-spin" -> "pthread_spin";
-            case "pthread-adaptive" -> "pthread_mutex, adaptive";
-            case "ck-fas", "ck-ticket", "ck-mcs" -> "Concurrency Kit " + lock.substring("ck-".length());
-            case "bare" -> "bare compare-and-swap + store";
-            default -> {
-                String[] parts = lock.split("-", 2);
-                yield parts[0].toUpperCase(Locale.ROOT) + (parts.length == 1 ? ", inline" : ", " + parts[1]);
-            }
-        };
-    }
-
-    private static String name(String key) {
-        return NAMES.getOrDefault(key, key);
     }
 }

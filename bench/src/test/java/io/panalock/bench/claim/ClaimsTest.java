@@ -100,6 +100,22 @@ class ClaimsTest {
     }
 
     @Test
+    void whatWasJudgedBeforeAStopIsKept() {
+        Scripted bench = new Scripted();
+        bench.byLock.put("peer", i -> 10);
+        bench.byLock.put("a", i -> 5);
+        ClaimRunner runner =
+                new ClaimRunner(bench, MACHINE, new Recorder(new Results(Map.of(), Map.of())), () -> true);
+        Claim stops = new Claim("size", "a sentence", new Quantity(new LockPoints.Size("WORD"), "bytes"), null, Bound.atMost(4),
+                Need.NOTHING, true);
+        try (Progress progress = Progress.start(new PrintStream(PrintStream.nullOutputStream()), "test", 1)) {
+            assertThatThrownBy(() -> runner.check(List.of(claim("a", Bound.atMost(1), Need.NOTHING), stops), progress))
+                    .isInstanceOf(ClassCastException.class);
+        }
+        assertThat(runner.soFar()).singleElement().satisfies(j -> assertThat(j.claim().id()).isEqualTo("a"));
+    }
+
+    @Test
     void theLimitItselfHolds() {
         assertThat(Bound.atMost(2).holds(2)).isTrue();
         assertThat(Bound.atMost(2).holds(2.0001)).isFalse();

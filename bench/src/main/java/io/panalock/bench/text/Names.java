@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.panalock.bench.report;
+package io.panalock.bench.text;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -9,8 +9,8 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the keys of results are called on the page. An unknown key is shown as it is. */
-final class Names {
+/** What the keys of results are called, in tables and on the page. An unknown key is shown as it is. */
+public final class Names {
     private static final Map<String, String> VALUES = Map.ofEntries(
             Map.entry("jni", "JNI"),
             Map.entry("ffm", "FFM"),
@@ -77,17 +77,17 @@ final class Names {
 
     private Names() {}
 
-    static String value(Object value) {
+    public static String value(Object value) {
         String key = String.valueOf(value);
         return VALUES.getOrDefault(key, key);
     }
 
     /** A parameter's or an unknown experiment's name. */
-    static String key(String key) {
+    public static String key(String key) {
         return VALUES.getOrDefault(key, key.replace('_', ' '));
     }
 
-    static String metric(String key) {
+    public static String metric(String key) {
         String percentile = percentile(key);
         if (percentile != null) {
             return percentile.equals("50") ? "Median" : percentile + " % are shorter than";
@@ -97,14 +97,14 @@ final class Names {
     }
 
     /** Units are not always for reading. */
-    static String unit(String metric, String unit) {
+    public static String unit(String metric, String unit) {
         return metric.equals("jain")
                 ? "Jain index: 1 is even, 1/n means that one thread got everything"
                 : unit.equals("1") ? "" : unit;
     }
 
     /** {@code p50} gives 50, {@code p999} and {@code p99_9} give 99.9; null for what is no percentile. */
-    static String percentile(String key) {
+    public static String percentile(String key) {
         Matcher matcher = PERCENTILE.matcher(key);
         if (!matcher.matches()) {
             return null;
@@ -112,19 +112,23 @@ final class Names {
         return matcher.group(2).isEmpty() ? matcher.group(1) : matcher.group(1) + "." + matcher.group(2);
     }
 
-    static String capital(String text) {
+    public static String capital(String text) {
         return text.isEmpty() ? text : text.substring(0, 1).toUpperCase(Locale.ROOT) + text.substring(1);
     }
 
+    /** A lock in C by its name. */
+    public static String inC(String lock) {
+        String[] name = lock.split("-", 2);
+        return OURS_IN_C.contains(name[0]) ? value(name[0]) + (name.length == 1 ? ", inline" : ", " + name[1]) : value(lock);
+    }
+
     /** A lock by its parameters: backend and layout, or what it is called elsewhere. */
-    static String lock(Map<String, Object> params) {
+    public static String lock(Map<String, Object> params) {
         List<String> parts = new ArrayList<>();
         Object backend = params.get("backend");
         String lock = String.valueOf(params.get("lock"));
         if ("c".equals(params.get("side"))) {
-            String[] name = lock.split("-", 2);
-            boolean ours = OURS_IN_C.contains(name[0]);
-            parts.add("C " + (ours ? value(name[0]) + (name.length == 1 ? ", inline" : ", " + name[1]) : value(lock)));
+            parts.add("C " + inC(lock));
         } else {
             parts.add(backend == null ? value(lock) : value(backend));
             if (backend != null && !lock.equals("qspinlock")) {
