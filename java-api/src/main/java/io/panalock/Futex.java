@@ -247,7 +247,12 @@ public final class Futex {
         return check(n);
     }
 
-    /** A word and what it must hold for its sleeper to sleep. */
+    /**
+     * A word and what it must hold for its sleeper to sleep.
+     *
+     * @param futex the word
+     * @param expected what it must hold
+     */
     public record Awaited(Futex futex, int expected) {}
 
     /**

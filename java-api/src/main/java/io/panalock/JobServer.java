@@ -66,6 +66,7 @@ public abstract sealed class JobServer permits MakeClient {
     /**
      * Takes a token, waiting as long as it takes.
      *
+     * @return the token, to be closed
      * @throws InterruptedException if the thread is interrupted; no token is lost by it
      */
     public abstract Token acquire() throws InterruptedException;
@@ -76,6 +77,7 @@ public abstract sealed class JobServer permits MakeClient {
     /**
      * {@return a token, or nothing if there is none within {@code limit}}
      *
+     * @param limit nothing or less: does not wait
      * @throws InterruptedException if the thread is interrupted
      */
     public abstract Optional<Token> tryAcquire(Duration limit) throws InterruptedException;

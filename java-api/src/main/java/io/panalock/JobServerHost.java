@@ -79,6 +79,8 @@ public final class JobServerHost implements AutoCloseable {
     /**
      * Makes a jobserver for {@code jobs} jobs, for make 4.4 and newer.
      *
+     * @param jobs how many may run at once
+     * @return the jobserver
      * @throws IllegalArgumentException unless {@code jobs} is 1..{@value #MAX_JOBS}
      * @throws IOException if the directory for temporary files cannot be used
      */
@@ -86,7 +88,15 @@ public final class JobServerHost implements AutoCloseable {
         return create(jobs, Style.FIFO);
     }
 
-    /** Makes a jobserver whose programs find it in the given way; else like {@link #create(int)}. */
+    /**
+     * Makes a jobserver whose programs find it in the given way.
+     *
+     * @param jobs how many may run at once
+     * @param style how programs find it
+     * @return the jobserver
+     * @throws IllegalArgumentException unless {@code jobs} is 1..{@value #MAX_JOBS}
+     * @throws IOException if the directory for temporary files cannot be used
+     */
     public static JobServerHost create(int jobs, Style style) throws IOException {
         if (jobs < 1 || jobs > MAX_JOBS) {
             throw new IllegalArgumentException(jobs + " jobs: 1 to " + MAX_JOBS + " are possible");
@@ -100,7 +110,11 @@ public final class JobServerHost implements AutoCloseable {
                 + (style == Style.FIFO ? "fifo:" + fifo : DESCRIPTOR + "," + DESCRIPTOR);
     }
 
-    /** {@return a builder for a program that joins, its environment set; make's options -j must not be among the words} */
+    /**
+     * {@return a builder for a program that joins, its environment set}
+     *
+     * @param words program and arguments; not make's option -j
+     */
     public ProcessBuilder command(String... words) {
         checkOpen();
         List<String> command = new ArrayList<>();
@@ -131,7 +145,9 @@ public final class JobServerHost implements AutoCloseable {
 
     /**
      * Counts the tokens in the pipe, taking them out and putting them back; meant for when no program runs that was
-     * started here. All but those that running programs hold: {@code jobs - 1} when nothing was lost.
+     * started here.
+     *
+     * @return all but those that running programs hold: {@code jobs - 1} when nothing was lost
      */
     public synchronized int available() {
         checkOpen();

@@ -55,7 +55,12 @@ public final class TokenPipe {
 
         private Builder() {}
 
-        /** The domain in which its users wait; all of them must name the same. The default is the process's own. */
+        /**
+         * The domain in which its users wait; all of them must name the same. The default is the process's own.
+         *
+         * @param d the domain
+         * @return this
+         */
         public Builder domain(LockDomain d) {
             domain = Objects.requireNonNull(d, "domain");
             return this;
@@ -64,13 +69,21 @@ public final class TokenPipe {
         /**
          * Who moves the data: HYBRID and PURE do it in Java, FFM, FFM_CRITICAL and JNI in native code (of virtual threads in
          * Java, always). Default HYBRID, or PURE where there is no native library.
+         *
+         * @param b the backend
+         * @return this
          */
         public Builder backend(Backend b) {
             backend = Objects.requireNonNull(b, "backend");
             return this;
         }
 
-        /** Adds modes; for a pipe that exists they are what its maker chose. */
+        /**
+         * Adds modes; for a pipe that exists they are what its maker chose.
+         *
+         * @param m modes
+         * @return this
+         */
         public Builder modes(Mode... m) {
             modes.addAll(Set.of(m));
             return this;
@@ -84,7 +97,12 @@ public final class TokenPipe {
             return backend != null ? backend : Backend.ofDefault();
         }
 
-        /** A new pipe in memory of its own, for the threads of this process. */
+        /**
+         * A new pipe in memory of its own, for the threads of this process.
+         *
+         * @param capacity bytes that it can hold, see {@link TokenPipe#size}
+         * @return the pipe
+         */
         public TokenPipe allocate(int capacity) {
             requireCapacity(capacity);
             return create(Arena.ofAuto().allocate(size(capacity), Layouts.CACHE_LINE), capacity);
@@ -94,6 +112,9 @@ public final class TokenPipe {
          * Makes a new pipe, without open ends, in native memory that nobody uses otherwise. For several processes the memory
          * is attached to their shared domain ({@link LockDomain#attach}).
          *
+         * @param memory of {@link TokenPipe#size} bytes or more
+         * @param capacity bytes that it can hold
+         * @return the pipe
          * @throws IllegalArgumentException the capacity, the memory's size or its alignment is wrong
          */
         public TokenPipe create(MemorySegment memory, int capacity) {
@@ -115,6 +136,8 @@ public final class TokenPipe {
         /**
          * The pipe that is in native memory.
          *
+         * @param memory where it was made
+         * @return the pipe
          * @throws IllegalArgumentException there is none, or a damaged one
          */
         public TokenPipe open(MemorySegment memory) {
@@ -150,7 +173,12 @@ public final class TokenPipe {
         this.nativePipe = NativePipe.of(domain, backend, memory);
     }
 
-    /** A new pipe for the threads of this process, in the default domain. */
+    /**
+     * A new pipe for the threads of this process, in the default domain.
+     *
+     * @param capacity bytes that it can hold, see {@link #size}
+     * @return the pipe
+     */
     public static TokenPipe allocate(int capacity) {
         return builder().allocate(capacity);
     }
@@ -188,12 +216,12 @@ public final class TokenPipe {
         return Math.max(0, pure.usedAtOnce());
     }
 
-    /** Opens an end to read from. */
+    /** {@return a newly opened end to read from} */
     public Reader openReader() {
         return new Reader(this);
     }
 
-    /** Opens an end to write to. */
+    /** {@return a newly opened end to write to} */
     public Writer openWriter() {
         return new Writer(this);
     }
@@ -261,12 +289,24 @@ public final class TokenPipe {
             return interruptible(pipe.transfer(this, to, false, false, Long.MAX_VALUE));
         }
 
-        /** The same for at most {@code limit}; 0 when nothing came. */
+        /**
+         * The same for at most {@code limit}.
+         *
+         * @param to as above
+         * @param limit nothing or less: does not wait
+         * @return as above; 0 when nothing came
+         * @throws InterruptedException the thread was interrupted; nothing was read
+         */
         public int read(MemorySegment to, Duration limit) throws InterruptedException {
             return interruptible(pipe.transfer(this, to, false, false, nanos(limit)));
         }
 
-        /** Reads what is there, without waiting; 0 when nothing is. */
+        /**
+         * Reads what is there, without waiting.
+         *
+         * @param to as above
+         * @return as above; 0 when nothing is there
+         */
         public int tryRead(MemorySegment to) {
             return pipe.transfer(this, to, false, true, 0);
         }
@@ -290,12 +330,24 @@ public final class TokenPipe {
             interruptible(pipe.transfer(this, from, true, false, Long.MAX_VALUE));
         }
 
-        /** The same for at most {@code limit}; false when there was no room. */
+        /**
+         * The same for at most {@code limit}.
+         *
+         * @param from as above
+         * @param limit nothing or less: does not wait
+         * @return false when there was no room
+         * @throws InterruptedException the thread was interrupted; nothing was written
+         */
         public boolean write(MemorySegment from, Duration limit) throws InterruptedException {
             return interruptible(pipe.transfer(this, from, true, false, nanos(limit))) != 0;
         }
 
-        /** Writes without waiting; false when there is no room. */
+        /**
+         * Writes without waiting.
+         *
+         * @param from as above
+         * @return false when there is no room
+         */
         public boolean tryWrite(MemorySegment from) {
             return pipe.transfer(this, from, true, true, 0) != 0;
         }
