@@ -33,7 +33,7 @@ public record Quantity(Kind kind, double factor) {
             return better;
         }
 
-        /** True when an emulator makes the figure meaningless. */
+        /** True when a faster machine has better figures. */
         public boolean dependsOnSpeed() {
             return this == TIME || this == RATE;
         }
@@ -55,6 +55,11 @@ public record Quantity(Kind kind, double factor) {
             return new Quantity(Kind.RATE, PREFIXES.get(rate.group(1)));
         }
         return new Quantity(unit.equals("B") || unit.startsWith("B/") ? Kind.BYTES : Kind.OTHER, 1);
+    }
+
+    /** True when an emulator makes figures of this unit meaningless: times, rates, and what happens so often per second. */
+    public static boolean dependsOnClock(String unit) {
+        return of(unit).kind().dependsOnSpeed() || unit.endsWith("/s");
     }
 
     /** How long one operation takes on average; nothing when the figure is neither a time nor a rate. */

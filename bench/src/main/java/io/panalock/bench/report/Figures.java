@@ -82,7 +82,7 @@ final class Figures {
     }
 
     private static boolean visible(Subject subject, Metric metric) {
-        return !subject.emulated() || !Quantity.of(metric.unit()).kind().dependsOnSpeed();
+        return !subject.emulated() || !Quantity.dependsOnClock(metric.unit());
     }
 
     private Figure bars(String metric, String unit) {
