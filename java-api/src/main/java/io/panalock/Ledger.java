@@ -4,6 +4,7 @@ package io.panalock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -30,12 +31,14 @@ final class Ledger implements AutoCloseable {
     private static final int TOKEN = 0x100; // plus the byte
     private static final int ENTRY_BYTES = Short.BYTES;
 
-    private final FileChannel file;
+    private final FileChannel file; // for its locks only: an interrupted thread's read or write would close it
+    private final MappedByteBuffer states;
     private final int entries;
 
     private Ledger(FileChannel file) throws IOException {
         this.file = file;
         entries = (int) (file.size() / ENTRY_BYTES);
+        states = file.map(FileChannel.MapMode.READ_WRITE, 0, (long) entries * ENTRY_BYTES);
     }
 
     /** The ledger that the environment names, or null. */
@@ -139,22 +142,11 @@ final class Ledger implements AutoCloseable {
     }
 
     private int get(int index) {
-        ByteBuffer b = ByteBuffer.allocate(ENTRY_BYTES);
-        try {
-            file.read(b, (long) index * ENTRY_BYTES);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return b.getShort(0);
+        return states.getShort(index * ENTRY_BYTES);
     }
 
     private void put(int index, int value) {
-        ByteBuffer b = ByteBuffer.allocate(ENTRY_BYTES).putShort(0, (short) value);
-        try {
-            file.write(b, (long) index * ENTRY_BYTES);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        states.putShort(index * ENTRY_BYTES, (short) value);
     }
 
     @Override

@@ -102,36 +102,6 @@ class LockDomainTest {
         }
     }
 
-    /** More platform threads that wait at once than there are slots: an error, and everything works on. */
-    @Test
-    void moreThreadsThanSlots() {
-        LockDomain domain = LockDomain.builder().slots(4).create();
-        QSpinLock lock = QSpinLock.builder().domain(domain).allocate();
-        lock.lock();
-        List<Throwable> thrown = Collections.synchronizedList(new ArrayList<>());
-        AtomicInteger acquired = new AtomicInteger();
-        Thread[] waiters = new Thread[5];
-        for (int i = 0; i < waiters.length; i++) {
-            waiters[i] = Thread.ofPlatform().start(() -> {
-                try {
-                    lock.lock();
-                    acquired.incrementAndGet();
-                    lock.unlock();
-                } catch (IllegalStateException e) {
-                    thrown.add(e);
-                }
-            });
-        }
-        Eventually.until("two errors", () -> thrown.size() == 2);
-        assertThat(thrown.getFirst().getMessage())
-                .contains("every thread slot")
-                .contains("(3)")
-                .contains("LockDomain.builder().slots(n)");
-        lock.unlock();
-        Eventually.join(waiters);
-        assertThat(acquired).hasValue(3);
-    }
-
     @Test
     void slotsOfThreadsThatHaveEndedAreUsedAgain() {
         LockDomain domain = LockDomain.builder().slots(2).create();
