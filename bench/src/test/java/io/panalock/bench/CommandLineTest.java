@@ -183,6 +183,8 @@ class CommandLineTest {
     /** Runs until a line begins so, then does what Ctrl-C does. */
     private static void stopped(String atLine, Path file, String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
+                "env",
+                "--default-signal=INT", // a build in the background is started with it ignored
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",

@@ -37,7 +37,7 @@ public final class LocktestCommand extends Experiment {
     private List<Integer> threads = List.of(2, 4, 16, 64, 224);
     private int runtime = 1;
     private int load = 1;
-    private List<String> locks = Contenders.names();
+    private List<String> locks; // null: all; their names come from the library, which may not be there
     private List<String> waits = List.of("cond");
 
     @Option(names = "--threads", paramLabel = "LIST", description = "Numbers of threads (default: 2,4,16,64,224).")
@@ -73,7 +73,7 @@ public final class LocktestCommand extends Experiment {
         long windowNs = run.quick() ? QUICK_NS : runtime * NS_PER_S;
         List<Integer> counts = run.quick() ? List.of(2, 16) : threads;
         int insideNs = (int) Math.round(load * pauseNs());
-        for (String name : locks) {
+        for (String name : locks != null ? locks : Contenders.names()) {
             for (String wait : name.equals("osq-mutex") ? waits : List.of("cond")) {
                 Lock lock = open(Contenders.id(name, wait));
                 run.out().printf(
