@@ -253,10 +253,10 @@ static pl_thread *register_own(pl_domain *domain)
 		entry->slot = slot;
 		entry->tid = slot->tid;
 		entry->domain = domain;
-		/* Set again whenever a slot is registered, so that a later round of destructors releases it too; after the
-		 * last round the slot is reused once its thread is gone. */
-		pthread_setspecific(exit_key, own);
 	}
+	/* Set again whenever a slot is registered, so that a later round of destructors releases it too; after the last
+	 * round the slot is reused once its thread is gone. Without a slot the table is to be freed. */
+	pthread_setspecific(exit_key, own);
 	pl_os_restore_signals(&saved);
 	return slot;
 }
