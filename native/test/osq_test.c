@@ -154,8 +154,8 @@ static void row_18_reasons_are_noticed_without_a_store_to_the_watched_word(void 
 		pl_store_rlx(&r.flag, 1);              /* the third */
 		pl_thread_interrupt(r.slots[1]);       /* the second; the fourth runs out of time */
 		AWAIT(pl_load_acq(&r.slots[1]->depth) == 0 && pl_load_acq(&r.slots[2]->depth) == 0 && pl_load_acq(&r.slots[3]->depth) == 0);
-		assert_int_equal(queue.tail, pl_node_number(r.slots[0], 0)); /* the first is the only one left, in front of nobody */
-		assert_int_equal(r.slots[0]->nodes[0].next, 0);
+		assert_int_equal(pl_load_acq(&queue.tail), pl_node_number(r.slots[0], 0)); /* the first is the only one left, in front of nobody */
+		assert_int_equal(pl_load_acq(&r.slots[0]->nodes[0].next), 0);
 		assert_int_equal(pl_osq_unlock(self, &queue), 0);
 		crew_join(c);
 		assert_int_equal(r.results[0], 0);

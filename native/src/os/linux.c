@@ -102,7 +102,7 @@ void pl_os_heavy_fence(bool shared)
 		pl_fence(); /* P3: full fence, pairs with U5; refused: then releases are fully fenced */
 }
 
-uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns)
+__attribute__((no_sanitize("thread"))) uint32_t pl_os_watch(const uint32_t *word, uint32_t value, uint32_t ns)
 {
 	enum { piece_ns = 100000 }; /* relaxes are only about right: longer waits look at the clock now and then */
 	if (PL_LIKELY(ns <= piece_ns))
