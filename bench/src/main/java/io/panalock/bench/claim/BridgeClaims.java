@@ -115,11 +115,11 @@ public final class BridgeClaims implements ClaimGroup {
                         new Quantity(new LockPoints.Contended(peer, point), "throughput"), Bound.atLeast(least.get(section)[i]),
                         need, quick));
                 claims.add(new Claim("jain-" + id, "Jain index, " + at, new Quantity(own.point(), "jain"), null,
-                        Bound.atLeast(0.85), need, quick));
+                        Bound.atLeast(0.85), need, false)); // turns are too long for a quick window
                 ContendedPoint timed = new ContendedPoint(threads, inside, outside, Mode.LATENCY);
                 claims.add(new Claim("longest-" + id, "longest acquire against " + peer + ", " + at,
                         new Quantity(new LockPoints.Contended(lock, timed), "longest"),
-                        new Quantity(new LockPoints.Contended(peer, timed), "longest"), Bound.atMost(2), need, quick));
+                        new Quantity(new LockPoints.Contended(peer, timed), "longest"), Bound.atMost(2), need, false));
             }
         }
     }
