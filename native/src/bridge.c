@@ -2,6 +2,7 @@
 #define PL_NO_INLINE
 #include "checks.h"
 #include "domain.h"
+#include "line.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -29,6 +30,13 @@ uint32_t *pl_domain_doorbell(pl_domain *domain)
 	if (!pl_is_domain(domain) || !pl_domain_is_open(domain))
 		return NULL;
 	return &domain->processes[pl_domain_process(domain)].doorbell;
+}
+
+int pl_waitq_recover(pl_domain *domain, pl_waitq *queue)
+{
+	if (!pl_is_domain(domain) || !queue || (uintptr_t)queue % _Alignof(pl_waitq))
+		return -EINVAL;
+	return pl_line_recover(domain, queue);
 }
 
 uint64_t pl_lock_key(pl_domain *domain, const void *word)

@@ -4,6 +4,7 @@
 
 #include "hazard.h"
 #include "os/os.h"
+#include "recover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@ typedef struct mapping {
 	struct mapping *next;
 	pl_domain *domain; /* null: entry free; M1: release when opened, pairs with M2 */
 	uint32_t process;
+	uint32_t holder; /* see pl_line_holder() */
 	bool owned; /* to be unmapped by pl_domain_close(); else the caller's */
 } mapping;
 
@@ -66,6 +68,32 @@ uint32_t pl_domain_process(pl_domain *domain)
 {
 	mapping *m = mapping_of(domain);
 	return m ? m->process : 0;
+}
+
+uint32_t pl_line_holder(pl_domain *domain)
+{
+	mapping *m = mapping_of(domain);
+	return m ? m->holder : PL_WAITQ_HELD;
+}
+
+void *pl_key_word(pl_domain *domain, uint64_t key)
+{
+	key &= ~3ull;
+	if (key < domain->size)
+		return (char *)domain + key;
+	if (key & PL_KEY_LOCAL) {
+		bool mine = !(domain->flags & PL_DOMAIN_SHARED) ||
+			    (key & ~PL_KEY_LOCAL) >> PL_KEY_REGION_SHIFT == pl_domain_process(domain);
+		return mine ? (void *)(uintptr_t)(key & ((1ull << PL_KEY_REGION_SHIFT) - 1)) : NULL;
+	}
+	uint64_t offset = key & ((1ull << PL_KEY_REGION_SHIFT) - 1);
+	for (int i = 0; i < PL_REGIONS; i++) {
+		region *r = &regions[i];
+		if (__atomic_load_n(&r->domain, __ATOMIC_ACQUIRE) == domain && /* M4 */
+		    r->number == key >> PL_KEY_REGION_SHIFT && offset < r->bytes)
+			return (void *)(r->base + offset);
+	}
+	return NULL;
 }
 
 uint64_t pl_key(pl_domain *domain, const void *word)
@@ -155,6 +183,13 @@ static int validate(const pl_domain *d, uint64_t bytes)
 	return same ? 0 : -EBADMSG;
 }
 
+/* A process is named by its id, which means another process, or none, in another PID namespace. */
+static int foreign_processes(const pl_domain *d)
+{
+	uint64_t mine = d->pid_namespace ? pl_os_pid_namespace() : 0;
+	return mine && mine != d->pid_namespace ? -EXDEV : 0;
+}
+
 /* ---- opening and closing ---- */
 
 /* With this bit the pid claims the entry but has not written its incarnation yet. */
@@ -164,6 +199,28 @@ static bool process_alive(const pl_process *p, uint32_t pid)
 {
 	uint64_t incarnation = pl_os_incarnation(pid & ~CLAIMING);
 	return incarnation && (pid & CLAIMING || pl_os_same_incarnation(incarnation, pl_load64_rlx(&p->incarnation)));
+}
+
+bool pl_process_gone(pl_domain *d, uint32_t index)
+{
+	pl_process *p = &d->processes[index % PL_PROCESSES];
+	uint32_t pid = pl_load_acq(&p->pid); /* M7 */
+	return !pid || (pid != pl_os_pid() && !process_alive(p, pid));
+}
+
+/* The entry may be another process's by now: then the incarnation differs, or is about to be written. */
+bool pl_line_holder_gone(pl_domain *d, uint32_t lock)
+{
+	pl_process *p = &d->processes[lock % PL_PROCESSES];
+	uint32_t incarnation = lock >> PL_WAITQ_INCARNATION_SHIFT & PL_WAITQ_INCARNATION_MASK;
+	return pl_load_acq(&p->pid) & CLAIMING || /* M7 */
+	       (pl_load64_rlx(&p->incarnation) & PL_WAITQ_INCARNATION_MASK) != incarnation || pl_process_gone(d, lock % PL_PROCESSES);
+}
+
+static uint32_t holder_of(const pl_domain *d, uint32_t process)
+{
+	uint32_t incarnation = (uint32_t)pl_load64_rlx(&d->processes[process].incarnation) & PL_WAITQ_INCARNATION_MASK;
+	return PL_WAITQ_HELD | incarnation << PL_WAITQ_INCARNATION_SHIFT | process;
 }
 
 /* A process that opens a domain twice has two entries: closing one mapping says nothing about the other's slots. */
@@ -210,6 +267,7 @@ static int enlist(pl_domain *d, bool owned)
 	}
 	if (!err) {
 		m->process = process;
+		m->holder = holder_of(d, process);
 		m->owned = owned;
 		if (d->flags & PL_DOMAIN_CHECKS)
 			__atomic_store_n(&pl_checks_wanted, true, __ATOMIC_RELAXED);
@@ -236,6 +294,7 @@ static void format(pl_domain *d, const pl_domain_options *o, uint32_t flags)
 	memcpy(service->name, "domain", sizeof "domain");
 	d->slot_hint = 1;
 	d->slots_used = 1;
+	d->pid_namespace = flags & PL_DOMAIN_SHARED ? pl_os_pid_namespace() : 0;
 	d->magic_hi = PL_MAGIC_HI;
 	__atomic_store_n(&d->magic_lo, PL_MAGIC_LO, __ATOMIC_RELEASE); /* D1: release, pairs with D2 */
 }
@@ -266,6 +325,8 @@ int pl_domain_open_at(void *memory, uint64_t bytes, pl_domain **out)
 	if (!memory || !out || (uintptr_t)memory % 4096)
 		return -EINVAL;
 	int err = validate(memory, bytes);
+	if (!err)
+		err = foreign_processes(memory);
 	if (!err)
 		err = enlist(memory, false);
 	if (!err)
@@ -357,6 +418,8 @@ int pl_domain_open_fd(int fd, pl_domain **out)
 	err = validate(memory, bytes);
 	if (!err && !(((pl_domain *)memory)->flags & PL_DOMAIN_SHARED))
 		err = -EBADMSG;
+	if (!err)
+		err = foreign_processes(memory);
 	uint64_t size = err ? 0 : ((pl_domain *)memory)->size;
 	if (size && size < round_up(bytes, 4096)) /* map just the domain, so that close unmaps what was mapped */
 		munmap((char *)memory + size, round_up(bytes, 4096) - size);
@@ -567,7 +630,8 @@ int pl_domain_pool_give(pl_domain *domain, void *word)
 	uint32_t *w = word, *group = &bitmap(domain)[i / 32];
 	if (!(pl_load_rlx(group) & bit))
 		return -EINVAL;
-	if ((pl_load_acq(&w[0]) | pl_load_acq(&w[1])) & ~PL_Q_POISON) /* O3: acquire, pairs with U1, U2, U3 */
+	uint32_t seen = pl_load_acq(&w[0]) | pl_load_acq(&w[1]); /* O3: acquire, pairs with U1, U2, U3 */
+	if (seen & PL_Q_LOCKED || (seen & ~PL_Q_POISON && !pl_recover_word(domain, w)))
 		return -EBUSY;
 	return pl_and_ar(group, ~bit) & bit ? 0 : -EINVAL; /* O2: release, pairs with O1 */
 }
@@ -658,5 +722,7 @@ void pl_domains_each_after_fork(pl_thread *(*kept)(pl_domain *))
 		}
 		if (claim_process(m->domain, &m->process))
 			m->domain = NULL; /* no room: to this process the domain is closed */
+		else
+			m->holder = holder_of(m->domain, m->process);
 	}
 }

@@ -54,8 +54,20 @@ bool pl_domain_is_open(const pl_domain *domain);
 /* The key of a word that belongs to @domain's locks; see layout.h. */
 uint64_t pl_key(pl_domain *domain, const void *word);
 
+/* The other way round: where this process finds the word that a key names (whatever its low two bits); null: nowhere. */
+void *pl_key_word(pl_domain *domain, uint64_t key);
+
 /* This process's index in domain->processes. */
 uint32_t pl_domain_process(pl_domain *domain);
+
+/* What this process puts into a line's lock while it holds it: PL_WAITQ_HELD and the rest. */
+uint32_t pl_line_holder(pl_domain *domain);
+
+/* True if the process that a line's lock names has ended, or never was. */
+bool pl_line_holder_gone(pl_domain *domain, uint32_t lock);
+
+/* True if the process with this index has ended: what it left behind may be taken. */
+bool pl_process_gone(pl_domain *domain, uint32_t index);
 
 /* Wakes whoever sleeps on a node taken from a list with state CHOSEN or REARM; @was is the state it had before. */
 void pl_node_wake(pl_domain *domain, uint32_t number, uint32_t was);
@@ -66,8 +78,8 @@ extern bool pl_checks_wanted;
 /* True if a thread of another checked domain that this process has open holds the lock @word. */
 bool pl_held_elsewhere(pl_domain *domain, const void *word);
 
-/* True if the slot's thread or process has ended. */
-bool pl_slot_orphaned(pl_domain *domain, pl_thread *slot);
+/* True if the slot's thread or process has ended. System calls. */
+bool pl_slot_orphaned(pl_domain *domain, const pl_thread *slot);
 
 /* Before the first domain is opened: from then on thread exit and fork are noticed. */
 void pl_threads_prepare(void);

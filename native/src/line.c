@@ -11,21 +11,13 @@
 static void link_node(pl_line_guard *guard, uint32_t number);
 static uint32_t first_of_process(pl_line_guard *guard, uint64_t key, uint32_t like);
 
-/*
- * The line's holder was killed. We hold its lock now, and make the list anew from the nodes, which say by state and key
- * who stands here: a waiter's state is the last that an insertion writes. Everybody looks again, since a wake-up may be
- * missing too. A public wait queue's list cannot be made anew: its nodes do not say where they stand.
- */
-static void rebuild(pl_line_guard *guard)
+/* A bucket's line is made anew from its nodes. Everybody looks again, since a wake-up may be missing too. */
+static void rebuild_bucket(pl_line_guard *guard)
 {
 	pl_domain *d = guard->domain;
-	if ((uint64_t)((char *)guard->line - (char *)d) >= d->bitmap_offset)
-		return;
-	pl_store_rlx(&guard->line->head, 0);
-	guard->line->tail = 0;
-	for (uint32_t n = PL_NESTING; n < d->slots * PL_NESTING; n++) {
+	for (uint32_t n = PL_NESTING; n < pl_slots_used(d) * PL_NESTING; n++) {
 		pl_node *node = pl_node_at(d, n);
-		if (pl_node_in_line(node) && node->key && pl_line_of(d, node->key) == guard->line)
+		if (pl_node_in_line(node) && !pl_node_at_queue(node) && node->key && pl_line_of(d, node->key) == guard->line)
 			link_node(guard, n);
 	}
 	for (uint32_t n = guard->line->head; n; n = pl_node_at(d, n)->next) {
@@ -38,15 +30,62 @@ static void rebuild(pl_line_guard *guard)
 	}
 }
 
+/* A wait queue is emptied: what its waiters wait for may have happened. Each looks, and joins again if it has not. */
+static void empty_queue(pl_line_guard *guard, uint64_t key)
+{
+	pl_domain *d = guard->domain;
+	for (uint32_t n = PL_NESTING; n < pl_slots_used(d) * PL_NESTING; n++) {
+		pl_node *node = pl_node_at(d, n);
+		if (node->key != key || !pl_node_at_queue(node) || !pl_node_in_line(node))
+			continue;
+		pl_store_rlx(&node->next, 0);
+		node->prev = 0;
+		pl_node_wake(d, n, pl_swap_ar(&node->state, PL_NODE_CHOSEN)); /* S1 */
+	}
+}
+
+/*
+ * The line's holder was killed, at any point of a change of the list. We hold its lock now. The nodes say by state and key
+ * who stands here: a waiter's state is the last that an insertion writes. A queue in memory that is not attached is left as
+ * it is: its waiters in other processes give it other keys.
+ */
+static void rebuild(pl_line_guard *guard)
+{
+	pl_domain *d = guard->domain;
+	uint64_t offset = (uint64_t)((char *)guard->line - (char *)d);
+	bool bucket = offset >= d->buckets_offset && offset - d->buckets_offset < PL_BUCKETS * sizeof(pl_bucket);
+	uint64_t key = pl_key(d, guard->line);
+	if (!bucket && key & PL_KEY_LOCAL)
+		return;
+	pl_store_rlx(&guard->line->head, 0);
+	guard->line->tail = 0;
+	if (bucket)
+		rebuild_bucket(guard);
+	else
+		empty_queue(guard, key);
+}
+
 /* Nobody has let go of the line for long: true if its holder was killed, and it is ours now. */
 static bool inherit(pl_line_guard *guard, uint32_t mine)
 {
-	uint32_t seen = pl_load_rlx(&guard->line->lock), slot = (seen & ~PL_WAITQ_CONTENDED) - 1;
-	if (!seen || slot == 0 || slot >= guard->domain->slots || !pl_slot_orphaned(guard->domain, pl_slot(guard->domain, slot)) ||
+	uint32_t seen = pl_load_rlx(&guard->line->lock);
+	if (!seen || !pl_line_holder_gone(guard->domain, seen) ||
 	    !pl_cas_acq(&guard->line->lock, seen, mine | PL_WAITQ_CONTENDED)) /* N1 */
 		return false;
 	rebuild(guard);
 	return true;
+}
+
+bool pl_line_recover(pl_domain *domain, pl_waitq *line)
+{
+	pl_line_guard guard = {.domain = domain, .line = line};
+	pl_os_block_signals(&guard.signals);
+	bool ours = domain->flags & PL_DOMAIN_SHARED && inherit(&guard, pl_line_holder(domain));
+	if (ours)
+		pl_line_unlock(&guard);
+	else
+		pl_os_restore_signals(&guard.signals);
+	return ours;
 }
 
 void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line)
@@ -54,7 +93,7 @@ void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line)
 	guard->domain = pl_thread_domain((pl_thread *)(uintptr_t)self);
 	guard->line = line;
 	pl_os_block_signals(&guard->signals);
-	uint32_t mine = self->index + 1;
+	uint32_t mine = pl_line_holder(guard->domain);
 	if (PL_LIKELY(pl_cas_acq(&line->lock, 0, mine))) /* N1: acquire, pairs with N2 */
 		return;
 	enum { brief_ns = 3000 };
@@ -74,6 +113,12 @@ void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line)
 				return;
 		}
 	}
+}
+
+bool pl_line_is_bad(pl_domain *d, const pl_waitq *line)
+{
+	uint32_t lock = pl_load_rlx(&line->lock);
+	return lock && (!(lock & PL_WAITQ_HELD) || (!(d->flags & PL_DOMAIN_SHARED) && pl_line_holder_gone(d, lock)));
 }
 
 void pl_line_unlock(pl_line_guard *guard)

@@ -6,8 +6,9 @@
  * change between "in" and "out" happens under the line's lock. The one exception is a node's own thread, or a waker of
  * it, changing one "in" state to another.
  *
- * The lock is a three-state futex mutex (free, held, held and slept for) that names its holder's slot. All signals are
- * blocked while it is held: a handler that locks would otherwise wait for the code that it interrupts.
+ * The lock is a three-state futex mutex (free, held, held and slept for) that names its holder's process, for threads are
+ * killed with their processes only. All signals are blocked while it is held: a handler that locks would otherwise wait for
+ * the code that it interrupts. Who waits for it and finds the holder's process gone inherits it, and makes the line anew.
  */
 #ifndef PL_SRC_LINE_H
 #define PL_SRC_LINE_H
@@ -25,6 +26,12 @@ typedef struct {
 
 void pl_line_lock(pl_line_guard *guard, const pl_thread *self, pl_waitq *line);
 void pl_line_unlock(pl_line_guard *guard);
+
+/* True for what is no line of this domain, as far as its lock says. */
+bool pl_line_is_bad(pl_domain *domain, const pl_waitq *line);
+
+/* If the line's holder was killed: makes the line anew and lets go of it. For those who cannot inherit (bridge.h). */
+bool pl_line_recover(pl_domain *domain, pl_waitq *line);
 
 /* The following need the lock. */
 
@@ -49,6 +56,12 @@ uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, ui
 
 /* Marks a node of the line; as pl_line_new_watch() otherwise. */
 uint32_t pl_line_watch(pl_line_guard *guard, uint32_t number, uint32_t *was);
+
+/* True if it stands, or stood last, at the wait queue (or condition) that its key names. */
+static inline bool pl_node_at_queue(const pl_node *node)
+{
+	return pl_load_rlx(&node->kind) & PL_NODE_AT_QUEUE && !(pl_load64_rlx(&node->key) & 3);
+}
 
 static inline bool pl_node_in_line(const pl_node *node)
 {

@@ -16,7 +16,7 @@
  * owner or looks itself when it leaves. Store, then load, on both sides: the sleeper's heavy fence stands in for the
  * fence that the release lacks.
  *
- * Conditions: a waiter stands in the condition's own line with key 0. A signal moves it into the mutex's line and gives
+ * Conditions: a waiter stands in the condition's own line, as at a wait queue. A signal moves it into the mutex's line and gives
  * it the mutex's key, under both lines' locks, the condition's taken first; so whoever holds the condition's knows where
  * a waiter stands. From then on it is a waiter like any other.
  */
@@ -303,9 +303,10 @@ static int sleep_in_line(wait *w)
 {
 	for (;;) {
 		uint64_t now = pl_os_now(), until = w->until;
-		bool watching = pl_load_rlx(&w->node->kind) & PL_NODE_WATCH;
-		if (watching && (!until || now + PL_WATCH_NS < until))
-			until = now + PL_WATCH_NS;
+		bool watching = pl_load_rlx(&w->node->kind) & (PL_NODE_WATCH | PL_NODE_RESERVED);
+		uint64_t longest = watching ? PL_WATCH_NS : w->domain->flags & PL_DOMAIN_SHARED ? PL_RECHECK_NS : 0;
+		if (longest && (!until || now + longest < until))
+			until = now + longest;
 		uint32_t state = pl_node_sleep(w->domain, w->node, until);
 		if (state == PL_NODE_CHOSEN) {
 			pl_store_rlx(&w->node->state, PL_NODE_IDLE);
@@ -321,7 +322,7 @@ static int sleep_in_line(wait *w)
 			return err;
 		}
 		/* The watch timer: an owner will wake us when it releases; a spinner should not have taken this long. */
-		if (state == PL_NODE_SLEEPING && (!(seen & PL_M_HELD) || seen & PL_M_SPINNER)) {
+		if (state == PL_NODE_SLEEPING && watching && (!(seen & PL_M_HELD) || seen & PL_M_SPINNER)) {
 			withdraw(w, true);
 			return 0;
 		}
@@ -556,7 +557,7 @@ int pl_mutex_owner(const pl_mutex *mutex) { return bad(mutex) ? -EINVAL : (int)(
 static bool bad_cond(const pl_thread *self, const pl_cond *cond)
 {
 	return !cond || (uintptr_t)cond % _Alignof(pl_cond) ||
-	       (pl_load_rlx(&cond->line.lock) & ~PL_WAITQ_CONTENDED) > pl_thread_domain((pl_thread *)(uintptr_t)self)->slots;
+	       pl_line_is_bad(pl_thread_domain((pl_thread *)(uintptr_t)self), &cond->line);
 }
 
 int pl_cond_init(pl_cond *cond)
@@ -567,7 +568,7 @@ int pl_cond_init(pl_cond *cond)
 	return 0;
 }
 
-static bool moved(const wait *w) { return __atomic_load_n(&w->node->key, __ATOMIC_RELAXED) != 0; }
+static bool moved(const wait *w) { return pl_load64_rlx(&w->node->key) == w->key; }
 
 /* Takes the node out of the condition's line; false if a signal was faster. */
 static bool leave_cond(wait *w, pl_cond *cond)
@@ -619,8 +620,8 @@ int pl_cond_wait(pl_thread *self, pl_cond *cond, pl_mutex *mutex, uint32_t flags
 	if (level < 0)
 		return level;
 	wait w = wait_of(self, mutex, (uint32_t)level, flags, timeout_ns);
-	pl_store64_rlx(&w.node->key, 0);
-	pl_store_rlx(&w.node->kind, 0);
+	pl_store64_rlx(&w.node->key, pl_key(w.domain, &cond->line));
+	pl_store_rlx(&w.node->kind, PL_NODE_AT_QUEUE);
 	w.node->arrival = pl_os_now();
 	pl_line_guard guard;
 	pl_line_lock(&guard, self, &cond->line);
@@ -633,6 +634,7 @@ int pl_cond_wait(pl_thread *self, pl_cond *cond, pl_mutex *mutex, uint32_t flags
 	w.until = 0;
 	bool listed = moved(&w);
 	if (!listed) {
+		pl_store_rlx(&w.node->kind, 0);
 		pl_store64_rlx(&w.node->key, w.key);
 		w.node->arrival = pl_os_now();
 	}
@@ -661,6 +663,7 @@ static int signal_some(pl_thread *self, pl_cond *cond, pl_mutex *mutex, int coun
 			pl_node *node = pl_node_at(domain, n);
 			pl_line_remove(&from, n);
 			node->arrival = now;
+			pl_store_rlx(&node->kind, 0);
 			pl_store64_rlx(&node->key, key);
 			pl_line_move_in(&to, n);
 			first = first ? first : n;

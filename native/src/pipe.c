@@ -223,7 +223,7 @@ static bool somebody_comes(const visit *v, const pl_pipe *p, pl_pipe_side *side)
 /* Joins; the mutex is held and the pipe was not ready. */
 static void join(visit *v, const job *j)
 {
-	v->node->kind = 0;
+	pl_store_rlx(&v->node->kind, PL_NODE_AT_QUEUE);
 	v->node->key = pl_key(v->domain, &j->side->line);
 	v->node->arrival = pl_os_now();
 	pl_line_guard guard;

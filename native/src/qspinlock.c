@@ -326,10 +326,10 @@ INLINE int park(view v, wait *w)
 	for (;;) {
 		uint64_t until = w->until, watch_at = 0;
 		now = pl_os_now();
-		bool watching = __atomic_load_n(&w->node->kind, __ATOMIC_RELAXED) & PL_NODE_WATCH;
-		if (watching)
-			watch_at = now + PL_WATCH_NS;
-		if (watching && (!until || watch_at < until))
+		bool watching = pl_load_rlx(&w->node->kind) & (PL_NODE_WATCH | PL_NODE_RESERVED);
+		if (watching || w->domain->flags & PL_DOMAIN_SHARED)
+			watch_at = now + (watching ? PL_WATCH_NS : PL_RECHECK_NS);
+		if (watch_at && (!until || watch_at < until))
 			until = watch_at;
 		if (w->search && (!until || w->search->at < until))
 			until = w->search->at;
@@ -593,9 +593,12 @@ INLINE int wait_spinning(view v, wait *w)
 		return -EBADFD;
 	if (!(seen & (PL_Q_LOCKED | PL_Q_PENDING)) && !tail_of(v, seen) && take(v, seen, 0))
 		return 0;
+	pl_store_rlx(&node->kind, PL_NODE_QUEUED);
 	int64_t before = swap_tail(v, w->number);
-	if (before < 0)
+	if (before < 0) {
+		pl_store_rlx(&node->kind, 0);
 		return wait_beside(v, w);
+	}
 	if (before && pl_node_at(w->domain, (uint32_t)before)) {
 		/* Q2: release, our node's initialisation before the link (bug rows 1, 2); pairs with Q4 */
 		pl_store_rel(&pl_node_at(w->domain, (uint32_t)before)->next, w->number);
@@ -614,14 +617,13 @@ INLINE int wait_spinning(view v, wait *w)
 			pl_os_watch(v.queue, seen, look_ns);
 	}
 	int result = take_reserved(v);
-	if (result == -EBADFD)
-		return result;
-	if (leave_queue(v, w->number))
-		return result;
-	uint32_t next;
-	while (!(next = pl_load_acq(&node->next))) /* Q4: acquire, pairs with Q2 */
-		pl_os_watch(&node->next, 0, look_ns);
-	pl_store_rel(&pl_node_at(w->domain, next)->locked, 1); /* Q5: release, pairs with Q3 */
+	if (result != -EBADFD && !leave_queue(v, w->number)) {
+		uint32_t next;
+		while (!(next = pl_load_acq(&node->next))) /* Q4: acquire, pairs with Q2 */
+			pl_os_watch(&node->next, 0, look_ns);
+		pl_store_rel(&pl_node_at(w->domain, next)->locked, 1); /* Q5: release, pairs with Q3 */
+	}
+	pl_store_rlx(&node->kind, 0);
 	return result;
 }
 

@@ -5,6 +5,7 @@
 #include "held.h"
 #include "hazard.h"
 #include "os/os.h"
+#include "recover.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -41,32 +42,6 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* ---- registering ---- */
 
-bool pl_slot_orphaned(pl_domain *d, pl_thread *slot)
-{
-	pl_process *p = &d->processes[pl_load_rlx(&slot->process) % PL_PROCESSES];
-	uint32_t tid = pl_load_rlx(&slot->tid);
-	uint32_t pid = pl_load_rlx(&p->pid);
-	uint64_t incarnation = pl_load64_rlx(&slot->incarnation);
-	if (!pid || pl_load64_rlx(&p->incarnation) != incarnation)
-		return true;
-	if (pid != pl_os_pid()) {
-		uint64_t now = pl_os_incarnation(pid);
-		if (!now || !pl_os_same_incarnation(now, incarnation))
-			return true;
-	}
-	return tid && !pl_os_thread_alive(pid, tid);
-}
-
-/* A line's lock names it still; see inherit() in line.c. */
-static bool holds_line(pl_domain *d, const pl_thread *slot)
-{
-	pl_bucket *buckets = (pl_bucket *)(void *)((char *)d + d->buckets_offset);
-	for (int i = 0; i < PL_BUCKETS; i++)
-		if ((pl_load_rlx(&buckets[i].line.lock) & ~PL_WAITQ_CONTENDED) == slot->index + 1)
-			return true;
-	return false;
-}
-
 /* Takes a slot in state @from; on success it is CLAIMED by us. */
 static bool claim(pl_thread *slot, uint32_t from)
 {
@@ -74,7 +49,7 @@ static bool claim(pl_thread *slot, uint32_t from)
 	       pl_cas_acq(&slot->state, from, PL_SLOT_CLAIMED); /* T1: acquire, pairs with T2 */
 }
 
-static pl_thread *find_slot(pl_domain *d)
+static pl_thread *free_slot(pl_domain *d)
 {
 	uint32_t usable = d->slots - 1, start = pl_load_rlx(&d->slot_hint);
 	for (uint32_t n = 0; n < usable; n++) {
@@ -84,17 +59,17 @@ static pl_thread *find_slot(pl_domain *d)
 			return slot;
 		}
 	}
-	for (uint32_t i = 1; i < d->slots; i++) {
-		pl_thread *slot = pl_slot(d, i);
-		/* A slot that died inside a queue stays: its neighbours still point at it. */
-		if (pl_load_rlx(&slot->state) != PL_SLOT_USED || pl_load_rlx(&slot->depth) || !pl_slot_orphaned(d, slot) ||
-		    !claim(slot, PL_SLOT_USED))
-			continue;
-		if (!pl_load_rlx(&slot->depth) && pl_slot_orphaned(d, slot) && !holds_line(d, slot))
-			return slot;
-		pl_store_rel(&slot->state, PL_SLOT_USED); /* T2; another was faster, and its owner is alive */
-	}
 	return NULL;
+}
+
+/* @patient: do not look for slots of dead threads if that was done just now; it takes system calls for each slot. */
+static pl_thread *find_slot(pl_domain *d, bool patient)
+{
+	enum { interval_ns = 10000000 };
+	pl_thread *slot = free_slot(d);
+	while (!slot && (patient ? pl_recover_slots_sometimes(d, true, interval_ns) : pl_recover_slots(d)))
+		slot = free_slot(d);
+	return slot;
 }
 
 /* Before the slot is USED: whoever looks at USED slots looks far enough. */
@@ -106,13 +81,13 @@ static void use_slot(pl_domain *d, uint32_t index)
 		;
 }
 
-int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
+static int register_slot(pl_domain *domain, uint32_t tid, bool patient, pl_thread **out)
 {
 	if (!pl_is_domain(domain) || !out)
 		return -EINVAL;
 	if (pl_load_rlx(&domain->closed))
 		return -ESHUTDOWN;
-	pl_thread *slot = find_slot(domain);
+	pl_thread *slot = find_slot(domain, patient);
 	if (!slot)
 		return -ENOSPC;
 	uint32_t process = pl_domain_process(domain);
@@ -130,6 +105,11 @@ int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
 	pl_store_rel(&slot->state, PL_SLOT_USED); /* T2: release, pairs with T1 */
 	*out = slot;
 	return 0;
+}
+
+int pl_thread_register(pl_domain *domain, uint32_t tid, pl_thread **out)
+{
+	return register_slot(domain, tid, false, out);
 }
 
 int pl_thread_release(pl_thread *thread)
@@ -249,7 +229,7 @@ static pl_thread *register_own(pl_domain *domain)
 	pl_os_signals saved;
 	pl_os_block_signals(&saved); /* a handler that locks must not register a second slot meanwhile */
 	pl_thread *slot = NULL;
-	if (pl_thread_register(domain, pl_os_tid(), &slot) == 0) {
+	if (register_slot(domain, pl_os_tid(), true, &slot) == 0) {
 		entry->slot = slot;
 		entry->tid = slot->tid;
 		entry->domain = domain;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "context.h"
 #include "line.h"
+#include "recover.h"
 
 #include <errno.h>
+#include <panalock/qspinlock.h>
 
 static bool bad(pl_thread *self, pl_waitq *queue)
 {
-	return !self || !queue || (uintptr_t)queue % _Alignof(pl_waitq) ||
-	       (pl_load_rlx(&queue->lock) & ~PL_WAITQ_CONTENDED) > pl_thread_domain(self)->slots;
+	return !self || !queue || (uintptr_t)queue % _Alignof(pl_waitq) || pl_line_is_bad(pl_thread_domain(self), queue);
 }
 
 /* True if the ends of the line are no nodes: memory that was never initialised, or of another domain. Needs the lock. */
@@ -50,12 +51,14 @@ int pl_waitq_enter(pl_thread *self, pl_waitq *queue, uint32_t flags)
 	if (level < 0)
 		return level;
 	pl_node *node = &self->nodes[level];
-	node->kind = flags & PL_WAITQ_EXCLUSIVE ? PL_NODE_EXCLUSIVE : 0;
-	node->key = 0;
+	pl_store_rlx(&node->kind, PL_NODE_AT_QUEUE | (flags & PL_WAITQ_EXCLUSIVE ? PL_NODE_EXCLUSIVE : 0));
+	pl_store64_rlx(&node->key, pl_key(pl_thread_domain(self), queue));
 	node->arrival = pl_os_now();
 	int err = join(self, queue, pl_node_number(self, (uint32_t)level));
-	if (err)
+	if (err) {
+		pl_store64_rlx(&node->key, 0);
 		pl_context_leave(self, (uint32_t)level);
+	}
 	return err ? err : level;
 }
 
@@ -72,11 +75,21 @@ int pl_waitq_sleep(pl_thread *self, pl_waitq *queue, int place, int64_t timeout_
 		return -EINVAL;
 	pl_node *node = &self->nodes[place];
 	uint32_t number = pl_node_number(self, (uint32_t)place);
+	pl_domain *domain = pl_thread_domain(self);
 	uint64_t until = timeout_ns < 0 ? 0 : pl_os_now() + (uint64_t)timeout_ns;
 	for (;;) {
 		if (flags & PL_WAIT_INTERRUPTIBLE && interrupted(self))
 			return -EINTR;
-		uint32_t state = pl_node_sleep(pl_thread_domain(self), node, until);
+		uint64_t slice = 0; /* in shared domains: a waker, or the waiter chosen in our stead, may have been killed */
+		if (domain->flags & PL_DOMAIN_SHARED) {
+			slice = pl_os_now() + PL_RECHECK_NS;
+			slice = until && until <= slice ? 0 : slice;
+		}
+		uint32_t state = pl_node_sleep(domain, node, slice ? slice : until);
+		if (slice && state == PL_NODE_SLEEPING) {
+			pl_recover_slots_sometimes(domain, false, PL_RECHECK_NS);
+			continue;
+		}
 		if (state == PL_NODE_CHOSEN) {
 			pl_store_rlx(&node->state, PL_NODE_IDLE);
 			return 0;
@@ -139,6 +152,7 @@ int pl_waitq_leave(pl_thread *self, pl_waitq *queue, int place, int consumed)
 	pl_store_rlx(&node->state, PL_NODE_IDLE);
 	pl_line_unlock(&guard);
 	bool exclusive = node->kind & PL_NODE_EXCLUSIVE;
+	pl_store64_rlx(&node->key, 0);
 	pl_context_leave(self, (uint32_t)place);
 	if (exclusive && chosen && !consumed)
 		wake(self, queue, 1);

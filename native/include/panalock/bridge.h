@@ -26,6 +26,13 @@ PL_API int pl_qspin_wide_release(pl_qspinlock_wide *lock);
  */
 PL_API uint32_t *pl_domain_doorbell(pl_domain *domain);
 
+/**
+ * For run-times that wait for a line's own lock (pl_waitq.lock) by themselves: if the process that holds it was killed,
+ * takes it over, makes the line anew and lets go. System calls; does not wait.
+ * @return 1 if it did; 0 (its holder lives, it is free, or the domain is private); -EINVAL.
+ */
+PL_API int pl_waitq_recover(pl_domain *domain, pl_waitq *queue);
+
 /** Marks @p self as holder of @p word in a PL_DOMAIN_CHECKS domain, for a lock that was taken without C. @return 0. */
 PL_API int pl_note_locked(pl_thread *self, const void *word);
 

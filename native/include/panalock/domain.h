@@ -40,7 +40,8 @@ PL_API int pl_domain_create_fd(int fd, const pl_domain_options *options, pl_doma
 /**
  * Opens a domain that another process created. Everything that the header claims is checked before it is used.
  * @return 0; -EBADMSG (no domain there, or a damaged one); -EPROTO (a foreign layout version); -EACCES (not writable);
- *         -EUSERS (PL_PROCESSES processes have it open); or what fstat and mmap say.
+ *         -EUSERS (PL_PROCESSES processes have it open); -EXDEV (made in another PID namespace, whose processes cannot be
+ *         told from ours); or what fstat and mmap say.
  */
 PL_API int pl_domain_open_fd(int fd, pl_domain **out);
 
@@ -84,6 +85,15 @@ PL_API pl_domain *pl_domain_default(void);
  * @return 0; -EINVAL (option out of range); -EBUSY (it exists already and is different).
  */
 PL_API int pl_domain_default_options(const pl_domain_options *options);
+
+/**
+ * Frees what ended threads and killed processes left behind: their slots, their places in lines. The library does so itself
+ * when slots run out, when a pool word is given back, and now and then while threads sleep at wait queues. A lock that a
+ * killed process held stays held, and a slot that was killed in the queue of PL_WAIT_SPIN stays taken. System calls for
+ * each slot in use. @param interval_ns skip it if it was done in vain so short a time ago; 0: do it in any case.
+ * @return how many slots were freed; -EINVAL.
+ */
+PL_API int pl_domain_recover(pl_domain *domain, int64_t interval_ns);
 
 /**
  * Takes a lock word from the domain's pool: 8 bytes, zero (unlocked in every layout), alone on its cache line.

@@ -51,6 +51,8 @@
 #define PL_NODE_EXCLUSIVE 1 /**< Wait queue: counts against the number to wake. */
 #define PL_NODE_WATCH 2     /**< First of its process in line: sleeps PL_WATCH_NS at a time, to notice a chosen waiter that never runs. */
 #define PL_NODE_RESERVED 4  /**< Sleeps with the lock's pending bit set: the next release is its. */
+#define PL_NODE_QUEUED 8    /**< Stands in the spinners' queue of its lock. */
+#define PL_NODE_AT_QUEUE 16 /**< Stands at the wait queue that `key` names, not at a lock. */
 
 /** Values of `pl_thread.state`. */
 #define PL_SLOT_FREE 0
@@ -106,13 +108,16 @@ typedef struct pl_overflow {
 
 /** A line of waiters: a small lock and a list. Zero is a valid empty queue. */
 typedef struct pl_waitq {
-	uint32_t lock; /**< 0 free, else slot number + 1 of the holder, plus PL_WAITQ_CONTENDED. */
+	uint32_t lock; /**< 0 free, else PL_WAITQ_HELD and whose thread holds it, plus PL_WAITQ_CONTENDED. */
 	uint32_t head; /**< Node number. */
 	uint32_t tail; /**< Node number. */
 	uint32_t pad;
 } pl_waitq;
 
 #define PL_WAITQ_CONTENDED 0x80000000u /**< Somebody sleeps for the queue's own lock. */
+#define PL_WAITQ_HELD      0x40000000u /**< Held by a process: bits 0-5 its index, bits 6-29 the low bits of its incarnation. */
+#define PL_WAITQ_INCARNATION_SHIFT 6
+#define PL_WAITQ_INCARNATION_MASK  0xffffffu
 
 /** Where waiters for lock words park: many locks share one bucket, told apart by their key. */
 typedef struct pl_bucket {
@@ -148,7 +153,8 @@ typedef struct pl_domain {
 	uint32_t slots_used; /**< Slots from here on were never registered: searches end here. Never falls. */
 	uint64_t hazard_epoch;  /**< Raised by writers that find a wildcard in their way. */
 	uint64_t listed_offset; /**< Bitmap of the slots that have protected something: 32-bit groups. */
-	uint8_t pad[16];
+	uint64_t pid_namespace; /**< Inode of the creator's PID namespace; 0: unknown, or a private domain. */
+	uint64_t reaped;        /**< When slots of dead threads were last looked for in vain, monotonic ns. */
 	pl_process processes[PL_PROCESSES];
 } pl_domain;
 

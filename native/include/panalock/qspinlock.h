@@ -68,6 +68,8 @@ PL_EXTERN_C_BEGIN
 #define PL_SLICE_NS 500000
 /** A waiter that is first in line looks this often whether the one chosen before it still acts, ns. */
 #define PL_WATCH_NS 5000000
+/** In a shared domain every sleeper looks this often at its node, in case a waker was killed before it woke it, ns. */
+#define PL_RECHECK_NS 100000000
 /** A reservation on a free lock that is not used for this long is void (its owner was stopped or killed), ns. Who waits
  * finds out, and so does a trylock that is repeated. */
 #define PL_RESERVATION_NS 4000000

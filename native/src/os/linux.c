@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -150,6 +151,13 @@ uint64_t pl_os_incarnation(uint32_t pid)
 		p = (p = strchr(p, ' ')) ? p + 1 : NULL;
 	}
 	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+uint64_t pl_os_pid_namespace(void)
+{
+	PL_KEEP_ERRNO;
+	struct statx st;
+	return syscall(SYS_statx, AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &st) ? 0 : st.stx_ino;
 }
 
 bool pl_os_thread_alive(uint32_t pid, uint32_t tid)

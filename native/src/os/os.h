@@ -40,6 +40,8 @@ static inline bool pl_os_same_incarnation(uint64_t a, uint64_t b)
 	return a == b || a == PL_OS_UNKNOWN || b == PL_OS_UNKNOWN;
 }
 bool pl_os_thread_alive(uint32_t pid, uint32_t tid);
+/* What names the PID namespace of this process: an inode; 0: cannot tell. */
+uint64_t pl_os_pid_namespace(void);
 
 /* At the top of a function: errno is what it was when the function returns. */
 #define PL_KEEP_ERRNO __attribute__((cleanup(pl_os_restore_errno))) const int errno_before = errno

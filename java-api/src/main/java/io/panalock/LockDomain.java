@@ -4,9 +4,9 @@ package io.panalock;
 import io.panalock.internal.Doorbell;
 import io.panalock.internal.Layouts;
 import io.panalock.internal.Library;
+import io.panalock.internal.NativeWaker;
 import io.panalock.internal.Natives;
 import io.panalock.internal.Parking;
-import io.panalock.internal.Words;
 import io.panalock.internal.ffm.panalock_h;
 import io.panalock.internal.ffm.pl_domain;
 import io.panalock.pure.Memory;
@@ -358,6 +358,9 @@ public final class LockDomain implements AutoCloseable {
                 "it was made by another version of Panalock; this one knows layout version " + Layouts.LAYOUT_VERSION;
             case Layouts.EACCES -> "it must be readable and writable";
             case Layouts.EUSERS -> "too many processes have it open";
+            case Layouts.EXDEV ->
+                "it was made in another PID namespace (container), whose processes this one cannot tell apart; let them"
+                        + " share one, or delete the file if no process uses it";
             case Layouts.ENOMEM, Layouts.ENOSPC -> "not enough memory or space";
             default -> "error " + -result;
         };
@@ -587,23 +590,5 @@ public final class LockDomain implements AutoCloseable {
     IllegalStateException noSlot() {
         return new IllegalStateException("every thread slot of " + this + " is taken (" + (slots - 1)
                 + "): make the domain with more, LockDomain.builder().slots(n).");
-    }
-
-    /** What the pure twins need of native code. */
-    private static final class NativeWaker implements Waker {
-        @Override
-        public void futexWake(long address, int count, boolean shared) {
-            panalock_h.pl_futex_wake(MemorySegment.ofAddress(address), count, shared ? 1 : 0);
-        }
-
-        @Override
-        public void heavyFence(boolean shared) {
-            panalock_h.pl_heavy_fence(shared ? 1 : 0);
-        }
-
-        @Override
-        public boolean releaseNeedsFence() {
-            return Words.RELEASE_NEEDS_FENCE;
-        }
     }
 }

@@ -9,12 +9,12 @@ final class Kick {
 
     private Kick() {}
 
-    static void kick(PureDomain d, LockWord v, int slot) {
+    static void kick(PureDomain d, LockWord v) {
         long key = v.lineKey(d);
         long line = d.lineOf(key);
         int chosen = 0;
         int watch = 0;
-        Line.lock(d, d.memory, line, slot);
+        Line.lock(d, d.memory, line);
         try {
             int number = nextInLine(d, line, key);
             // A waiter in the line is what keeps the lock's memory alive: without one it must not be touched any more.
@@ -23,7 +23,7 @@ final class Kick {
                 if (Line.find(d, d.memory, line, 0, key) == 0) {
                     v.clearBits(v.parked());
                 } else {
-                    watch = Line.newWatch(d, d.memory, line, key, near(v));
+                    watch = Line.newWatch(d, d.memory, line, key, number, near(v));
                 }
             }
         } catch (IllegalStateException e) {

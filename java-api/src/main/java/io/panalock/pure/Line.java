@@ -16,18 +16,22 @@ final class Line {
     private static final int LOOKS = 10;
     private static final int YIELDS = 20;
     private static final int NAP_NS = 20_000;
+    private static final int NAPS_PER_RECOVERY = 100; // so that a killed holder is noticed within some milliseconds
 
     /**
      * Takes the line's lock. Unlike native contenders this one never sleeps for it: it would have to in native code,
-     * pinning a carrier. It looks, gives way, and naps.
+     * pinning a carrier. It looks, gives way, and naps. A line whose holder's process was killed is made anew by native code.
      *
      * @param m the memory of the line itself; nodes are in the domain's
      */
-    static void lock(PureDomain d, Memory m, long line, int slot) {
+    static void lock(PureDomain d, Memory m, long line) {
         long lock = line + Shape.WAITQ_LOCK;
         for (int i = 0; ; i++) {
-            if (m.get(lock) == 0 && m.casAcquire(lock, 0, slot + 1)) { // N1J: acquire, pairs with N2, N2J
+            if (m.get(lock) == 0 && m.casAcquire(lock, 0, d.holder())) { // N1J: acquire, pairs with N2, N2J
                 return;
+            }
+            if (d.shared && i % NAPS_PER_RECOVERY == NAPS_PER_RECOVERY - 1) {
+                d.waker.recoverLine(d.address(), line);
             }
             if (i < LOOKS) {
                 d.pacer.watch(m, lock, m.get(lock), LOOK_NS);
@@ -46,12 +50,15 @@ final class Line {
         }
     }
 
-    /** Inserts by arrival time, behind its equals; the first node of a key is marked WATCH. */
+    /**
+     * Inserts by arrival time, behind its equals. The first node of a key is marked WATCH, and so is the first of each other
+     * process: processes are stopped and killed as a whole, all their sleepers at once.
+     */
     static void insert(PureDomain d, Memory m, long line, int number) {
         Memory nodes = d.memory;
         long node = d.nodeAt(number);
         link(d, m, line, number);
-        if (find(d, m, line, 0, nodes.getLong(node + Shape.NODE_KEY)) == number) {
+        if (firstOfProcess(d, m, line, nodes.getLong(node + Shape.NODE_KEY), number) == number) {
             nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) | Shape.NODE_WATCH);
         }
         nodes.setRelease(node + Shape.NODE_STATE, Layouts.NODE_PARKED); // S5J: release, pairs with S3, S3J
@@ -111,6 +118,16 @@ final class Line {
         return n;
     }
 
+    /** First node with this key of the process that node {@code like} belongs to, or 0. */
+    private static int firstOfProcess(PureDomain d, Memory m, long line, long key, int like) {
+        int process = d.processOf(like);
+        int n = find(d, m, line, 0, key);
+        while (n != 0 && d.processOf(n) != process) {
+            n = find(d, m, line, n, key);
+        }
+        return n;
+    }
+
     /** Chooses a node: out of the line, state CHOSEN. Returns a token for {@link PureDomain#wake}, after the unlock. */
     static int choose(PureDomain d, Memory m, long line, int number) {
         remove(d, m, line, number);
@@ -118,25 +135,32 @@ final class Line {
         return PureDomain.token(number, d.memory.getAndSet(d.nodeAt(number) + Shape.NODE_STATE, Layouts.NODE_CHOSEN));
     }
 
-    /** After a removal: if the new first node of the key sleeps without a watch timer, marks it; a token, or 0. */
-    static int newWatch(PureDomain d, Memory m, long line, long key) {
-        return newWatch(d, m, line, key, 1);
+    /**
+     * After the removal of node {@code gone}: if the new first node of the key of its process sleeps without a watch timer,
+     * marks it; a token, or 0.
+     */
+    static int newWatch(PureDomain d, Memory m, long line, long key, int gone) {
+        return newWatch(d, m, line, key, gone, 1);
     }
 
     /**
-     * After a removal: sees to it that one of the first {@code near} nodes of the key has a watch timer; a token, or 0.
-     * With 1 each choice of a waiter wakes the next one too, to set its timer.
+     * The same, content if one of the first {@code near} nodes of the process has a timer. With 1 each choice of a waiter
+     * wakes the next one too, to set its timer.
      */
-    static int newWatch(PureDomain d, Memory m, long line, long key, int near) {
+    static int newWatch(PureDomain d, Memory m, long line, long key, int gone, int near) {
         Memory nodes = d.memory;
+        int process = d.processOf(gone);
         int number = 0;
-        int n = find(d, m, line, 0, key);
-        for (int i = 0; n != 0 && i < near; i++) {
+        int seen = 0;
+        for (int n = find(d, m, line, 0, key); n != 0 && seen < near; n = find(d, m, line, n, key)) {
+            if (d.processOf(n) != process) {
+                continue;
+            }
             if ((nodes.get(d.nodeAt(n) + Shape.NODE_KIND) & Shape.NODE_WATCH) != 0) {
                 return 0;
             }
             number = n;
-            n = find(d, m, line, n, key);
+            seen++;
         }
         if (number == 0) {
             return 0;

@@ -43,7 +43,7 @@ final class Park {
         PureDomain d = w.domain;
         LockWord v = w.lock;
         long line = d.lineOf(w.key);
-        Line.lock(d, d.memory, line, w.slot);
+        Line.lock(d, d.memory, line);
         try {
             w.memory.set(w.node + Shape.NODE_KIND, w.reserved ? Shape.NODE_RESERVED : 0);
             w.listed = true;
@@ -63,8 +63,9 @@ final class Park {
         Pacer pacer = w.domain.pacer;
         for (; ; ) {
             long until = w.until;
-            if ((m.get(w.node + Shape.NODE_KIND) & Shape.NODE_WATCH) != 0) {
-                long look = pacer.now() + Shape.WATCH_NS;
+            boolean watching = (m.get(w.node + Shape.NODE_KIND) & (Shape.NODE_WATCH | Shape.NODE_RESERVED)) != 0;
+            if (watching || w.domain.shared) {
+                long look = pacer.now() + (watching ? Shape.WATCH_NS : Shape.RECHECK_NS);
                 until = until == 0 || look < until ? look : until;
             }
             int state = w.sleep(until);
@@ -85,7 +86,7 @@ final class Park {
             }
             // The watch timer: an owner will wake us when it releases; a standby should not have taken this long.
             boolean held = (seen & Layouts.Q_LOCKED) != 0 && (seen & Layouts.Q_STANDBY) == 0;
-            if (state == Layouts.NODE_PARKED && !held) {
+            if (state == Layouts.NODE_PARKED && watching && !held) {
                 withdraw(w, true);
                 return 0;
             }
@@ -101,7 +102,7 @@ final class Park {
         PureDomain d = w.domain;
         long line = d.lineOf(w.key);
         int watch = 0;
-        Line.lock(d, d.memory, line, w.slot);
+        Line.lock(d, d.memory, line);
         try {
             boolean inLine = Line.holds(d, w.node);
             if (inLine && promote) {
@@ -129,7 +130,7 @@ final class Park {
         Line.remove(d, d.memory, line, w.number);
         w.memory.set(w.node + Shape.NODE_STATE, Layouts.NODE_IDLE);
         w.listed = false;
-        return Line.newWatch(d, d.memory, line, w.key, Kick.near(w.lock));
+        return Line.newWatch(d, d.memory, line, w.key, w.number, Kick.near(w.lock));
     }
 
     /** After an exception (the lock's arena was closed): the node must not stay behind, the lock's word is not touched. */
@@ -137,7 +138,7 @@ final class Park {
         PureDomain d = w.domain;
         long line = d.lineOf(w.key);
         int watch = 0;
-        Line.lock(d, d.memory, line, w.slot);
+        Line.lock(d, d.memory, line);
         try {
             if (Line.holds(d, w.node)) {
                 watch = unlink(w, line);
@@ -165,7 +166,7 @@ final class Park {
         // Another's PENDING does not count: he may sleep, and is chosen then. If he is awake, one is woken too many.
         int seen = v.bits();
         if ((seen & Layouts.Q_LOCKED) == 0 && v.mustKick(seen)) {
-            Kick.kick(w.domain, v, w.slot);
+            Kick.kick(w.domain, v);
         }
     }
 }

@@ -55,10 +55,10 @@ public final class PureCondition {
         w.begin(lock, interruptible ? Layouts.WAIT_INTERRUPTIBLE : 0, timeoutNanos);
         domain.parking.register(w.number, Thread.currentThread()); // before the node is PARKED
         try {
-            nodes.setLong(w.node + Shape.NODE_KEY, 0);
-            nodes.set(w.node + Shape.NODE_KIND, 0);
+            nodes.setLong(w.node + Shape.NODE_KEY, domain.key(line));
+            nodes.set(w.node + Shape.NODE_KIND, Shape.NODE_AT_QUEUE);
             nodes.setLong(w.node + Shape.NODE_ARRIVAL, domain.pacer.now());
-            Line.lock(domain, memory, line, slot);
+            Line.lock(domain, memory, line);
             try {
                 Line.insert(domain, memory, line, w.number);
             } finally {
@@ -74,6 +74,7 @@ public final class PureCondition {
                 err = Park.sleep(w);
                 err = PureMutex.go(w, err == 0 ? Compete.compete(w) : err);
             } else {
+                nodes.set(w.node + Shape.NODE_KIND, 0);
                 nodes.setLong(w.node + Shape.NODE_KEY, w.key);
                 nodes.setLong(w.node + Shape.NODE_ARRIVAL, domain.pacer.now());
                 err = PureMutex.tryLock(lock, slot) ? 0 : PureMutex.go(w, Compete.SLEEP);
@@ -91,7 +92,7 @@ public final class PureCondition {
     }
 
     private boolean moved(Wait w) {
-        return nodes.getLong(w.node + Shape.NODE_KEY) != 0;
+        return nodes.getLong(w.node + Shape.NODE_KEY) == w.key;
     }
 
     /** Sleeps in the condition's line until moved out of it: 0; or why to go. */
@@ -123,7 +124,7 @@ public final class PureCondition {
 
     /** Takes the node out of the condition's line; false if a signal was faster. */
     private boolean leave(Wait w) {
-        Line.lock(domain, memory, line, w.slot);
+        Line.lock(domain, memory, line);
         try {
             boolean here = !moved(w);
             if (here) {
@@ -148,25 +149,28 @@ public final class PureCondition {
         long now = domain.pacer.now();
         int done = 0;
         int watch = 0;
-        Line.lock(domain, memory, line, slot);
+        int first = 0;
+        Line.lock(domain, memory, line);
         try {
             if (memory.get(line + Shape.WAITQ_HEAD) != 0) {
                 long to = domain.lineOf(key);
-                Line.lock(domain, domain.memory, to, slot);
+                Line.lock(domain, domain.memory, to);
                 try {
                     int n;
                     while (done < count && (n = memory.get(line + Shape.WAITQ_HEAD)) != 0) {
                         long node = domain.nodeAt(n);
                         Line.remove(domain, memory, line, n);
                         nodes.setLong(node + Shape.NODE_ARRIVAL, now);
+                        nodes.set(node + Shape.NODE_KIND, 0);
                         nodes.setLong(node + Shape.NODE_KEY, key);
                         Line.link(domain, domain.memory, to, n);
+                        first = first == 0 ? n : first;
                         done++;
                     }
                     // Y7J: we own the mutex, and our release looks after this. A spinner may be killed before it acts: then
                     // somebody in the line must notice.
                     if ((lock.setBits(Layouts.Q_PARKED) & Layouts.Q_STANDBY) != 0) {
-                        watch = Line.newWatch(domain, domain.memory, to, key, Kick.near(lock));
+                        watch = Line.newWatch(domain, domain.memory, to, key, first, Kick.near(lock));
                     }
                 } finally {
                     Line.unlock(domain, domain.memory, to);

@@ -27,6 +27,7 @@ public final class PureDomain {
     private final DomainFormat format;
     private final int pid;
     private final int process; // index into pl_domain.processes
+    private final int holder;
     private final Wait[] waits; // by node number, made on first use by the node's owner, who is handed on by T1-T2
     private volatile Region[] regions = {};
 
@@ -48,6 +49,8 @@ public final class PureDomain {
         this.parking = parking;
         this.pid = pid;
         this.process = process;
+        int incarnation = (int) memory.getLong(processAt(process) + Shape.PROCESS_INCARNATION) & Shape.WAITQ_INCARNATION_MASK;
+        this.holder = Shape.WAITQ_HELD | incarnation << Shape.WAITQ_INCARNATION_SHIFT | process;
         this.waits = new Wait[format.slots() * Layouts.NESTING];
     }
 
@@ -165,6 +168,16 @@ public final class PureDomain {
 
     int process() {
         return process;
+    }
+
+    /** What this process puts into a line's lock while it holds it; see layout.h. */
+    int holder() {
+        return holder;
+    }
+
+    /** The process that the thread of a node belongs to. */
+    int processOf(int number) {
+        return memory.get(slotAt(slotOf(number)) + Shape.THREAD_PROCESS);
     }
 
     int pid() {

@@ -506,7 +506,7 @@ public final class PurePipe {
     }
 
     private void lock(int slot) {
-        Line.lock(domain, memory, base + PipeShape.MUTEX, slot);
+        Line.lock(domain, memory, base + PipeShape.MUTEX);
     }
 
     private void unlock() {
@@ -515,11 +515,11 @@ public final class PurePipe {
 
     /** Joins; the mutex is held. */
     private void join(PipeVisit v) {
-        nodes.set(v.node + Shape.NODE_KIND, 0);
+        nodes.set(v.node + Shape.NODE_KIND, Shape.NODE_AT_QUEUE);
         nodes.setLong(v.node + Shape.NODE_KEY, domain.key(line(v.side)));
         nodes.setLong(v.node + Shape.NODE_ARRIVAL, domain.pacer.now());
         domain.parking.register(v.number, Thread.currentThread());
-        Line.lock(domain, memory, line(v.side), v.slot);
+        Line.lock(domain, memory, line(v.side));
         try {
             Line.insert(domain, memory, line(v.side), v.number);
         } finally {
@@ -533,11 +533,11 @@ public final class PurePipe {
     }
 
     private void withdraw(PipeVisit v) {
-        Line.lock(domain, memory, line(v.side), v.slot);
+        Line.lock(domain, memory, line(v.side));
         try {
             if (Line.holds(domain, v.node)) {
                 Line.remove(domain, memory, line(v.side), v.number);
-                v.chose(Line.newWatch(domain, memory, line(v.side), nodes.getLong(v.node + Shape.NODE_KEY)));
+                v.chose(Line.newWatch(domain, memory, line(v.side), nodes.getLong(v.node + Shape.NODE_KEY), v.number));
             }
             nodes.set(v.node + Shape.NODE_STATE, Layouts.NODE_IDLE);
         } finally {
@@ -618,14 +618,14 @@ public final class PurePipe {
 
     private void chooseNext(PipeVisit v, long side) {
         long line = line(side);
-        Line.lock(domain, memory, line, v.slot);
+        Line.lock(domain, memory, line);
         try {
             int number = lineHead(side);
             if (number != 0) {
                 long key = nodes.getLong(domain.nodeAt(number) + Shape.NODE_KEY);
                 setNext(side, number);
                 v.chose(Line.choose(domain, memory, line, number));
-                v.chose(Line.newWatch(domain, memory, line, key));
+                v.chose(Line.newWatch(domain, memory, line, key, number));
             }
         } finally {
             Line.unlock(domain, memory, line);
@@ -637,7 +637,7 @@ public final class PurePipe {
         long line = line(side);
         long now = domain.pacer.now();
         for (int token; ; ) {
-            Line.lock(domain, memory, line, slot);
+            Line.lock(domain, memory, line);
             try {
                 int number = lineHead(side);
                 if (number == 0 || nodes.getLong(domain.nodeAt(number) + Shape.NODE_ARRIVAL) - now > 0) {

@@ -36,7 +36,7 @@ public final class PureWaitQueue {
 
     /** Joins the line at its end without sleeping yet; the place, or {@code -ENOSPC}, {@code -EINVAL}. */
     public int enter(int slot, boolean exclusive) {
-        if (!domain.isWaiter(slot)) {
+        if (!domain.isWaiter(slot) || foreign()) {
             return -Layouts.EINVAL;
         }
         long depth = domain.slotAt(slot) + Shape.THREAD_DEPTH;
@@ -47,23 +47,52 @@ public final class PureWaitQueue {
         nodes.set(depth, level + 1);
         int number = PureDomain.nodeNumber(slot, level);
         long node = domain.nodeAt(number);
-        nodes.set(node + Shape.NODE_KIND, exclusive ? Shape.NODE_EXCLUSIVE : 0);
-        nodes.setLong(node + Shape.NODE_KEY, 0);
+        nodes.set(node + Shape.NODE_KIND, Shape.NODE_AT_QUEUE | (exclusive ? Shape.NODE_EXCLUSIVE : 0));
+        nodes.setLong(node + Shape.NODE_KEY, domain.key(line));
         nodes.setLong(node + Shape.NODE_ARRIVAL, domain.pacer.now());
         domain.parking.register(number, Thread.currentThread());
-        join(slot, number);
+        int err = join(number);
+        if (err != 0) {
+            domain.parking.unregister(number);
+            nodes.setLong(node + Shape.NODE_KEY, 0);
+            nodes.set(depth, level);
+            return err;
+        }
         return level;
     }
 
-    private void join(int slot, int number) {
-        Line.lock(domain, memory, line, slot);
+    private int join(int number) {
+        boolean damaged;
+        Line.lock(domain, memory, line);
         try {
-            Line.insert(domain, memory, line, number);
+            damaged = damaged();
+            if (!damaged) {
+                Line.insert(domain, memory, line, number);
+            }
         } finally {
             Line.unlock(domain, memory, line);
         }
         // W1J: full fence, the insertion before the caller's look at its condition, of whatever kind; pairs with W2, W2J
         VarHandle.fullFence();
+        return damaged ? -Layouts.EINVAL : 0;
+    }
+
+    /** No queue of this domain, as far as its lock says. */
+    private boolean foreign() {
+        int lock = memory.get(line + Shape.WAITQ_LOCK);
+        boolean held = (lock & Shape.WAITQ_HELD) != 0;
+        return lock != 0 && !(held && (domain.shared || (lock & ~Shape.WAITQ_CONTENDED) == domain.holder()));
+    }
+
+    /** The ends of the line are no nodes: memory that was never initialised, or of another domain. Needs the lock. */
+    private boolean damaged() {
+        int head = memory.get(line + Shape.WAITQ_HEAD);
+        int tail = memory.get(line + Shape.WAITQ_TAIL);
+        return (head == 0) != (tail == 0) || head != 0 && !(isNode(head) && isNode(tail));
+    }
+
+    private boolean isNode(int number) {
+        return number > 0 && domain.isWaiter(PureDomain.slotOf(number));
     }
 
     /**
@@ -73,7 +102,7 @@ public final class PureWaitQueue {
      * @return 0 (chosen); {@code -ETIMEDOUT} or {@code -EINTR} (still in the line: call leave); {@code -EINVAL}
      */
     public int sleep(int slot, int place, long timeoutNanos, boolean interruptible) {
-        if (badPlace(slot, place)) {
+        if (badPlace(slot, place) || foreign()) {
             return -Layouts.EINVAL;
         }
         int number = PureDomain.nodeNumber(slot, place);
@@ -85,17 +114,23 @@ public final class PureWaitQueue {
                 if (interruptible && Wait.interruption(nodes, domain.slotAt(slot))) {
                     return -Layouts.EINTR;
                 }
-                int state = w.sleep(w.until);
+                // In shared domains: a waker, or the waiter chosen in our stead, may have been killed.
+                long recheck = domain.shared ? domain.pacer.now() + Shape.RECHECK_NS : 0;
+                boolean slice = recheck != 0 && (w.until == 0 || recheck < w.until);
+                int state = w.sleep(slice ? recheck : w.until);
                 if (state == Layouts.NODE_CHOSEN) {
                     nodes.set(stateAt, Layouts.NODE_IDLE);
                     return 0;
                 }
                 if (state == Layouts.NODE_IDLE) { // chosen before: join again, then let the caller look at its condition
-                    join(slot, number);
-                    return 0;
+                    return join(number);
                 }
                 if (state == Layouts.NODE_PARKED) {
                     if (interruptible && Thread.currentThread().isInterrupted()) {
+                        continue;
+                    }
+                    if (slice) {
+                        domain.waker.recoverSlots(domain.address());
                         continue;
                     }
                     return -Layouts.ETIMEDOUT;
@@ -112,12 +147,12 @@ public final class PureWaitQueue {
      * thread that stands in several queues leaves them in reverse order.
      */
     public int leave(int slot, int place, boolean consumed) {
-        if (badPlace(slot, place) || place + 1 != nodes.get(domain.slotAt(slot) + Shape.THREAD_DEPTH)) {
+        if (badPlace(slot, place) || foreign() || place + 1 != nodes.get(domain.slotAt(slot) + Shape.THREAD_DEPTH)) {
             return -Layouts.EINVAL;
         }
         int number = PureDomain.nodeNumber(slot, place);
         long node = domain.nodeAt(number);
-        Line.lock(domain, memory, line, slot);
+        Line.lock(domain, memory, line);
         boolean chosen; // out of the line though it has not left: a waker took it
         try {
             chosen = !Line.holds(domain, node);
@@ -130,9 +165,10 @@ public final class PureWaitQueue {
         }
         domain.parking.unregister(number);
         boolean exclusive = (nodes.get(node + Shape.NODE_KIND) & Shape.NODE_EXCLUSIVE) != 0;
+        nodes.setLong(node + Shape.NODE_KEY, 0);
         nodes.set(domain.slotAt(slot) + Shape.THREAD_DEPTH, place);
         if (exclusive && chosen && !consumed) {
-            choose(slot, 1);
+            choose(1);
         }
         return 0;
     }
@@ -144,20 +180,23 @@ public final class PureWaitQueue {
      * @return how many were chosen; {@code -EINVAL}
      */
     public int wake(int slot, int exclusive) {
-        if (!domain.isSlot(slot) || exclusive < 0) {
+        if (!domain.isSlot(slot) || exclusive < 0 || foreign()) {
             return -Layouts.EINVAL;
         }
         // W2J: the caller's change before the look at the line; pairs with W1, W1J
         VarHandle.fullFence();
-        return memory.get(line + Shape.WAITQ_HEAD) == 0 ? 0 : choose(slot, exclusive);
+        return memory.get(line + Shape.WAITQ_HEAD) == 0 ? 0 : choose(exclusive);
     }
 
-    private int choose(int slot, int exclusive) {
+    private int choose(int exclusive) {
         int left = exclusive;
         int chosen = 0;
         int[] tokens = new int[FEW];
-        Line.lock(domain, memory, line, slot);
+        Line.lock(domain, memory, line);
         try { // all in one visit: who was woken meanwhile could join again at its old place, and again, without end
+            if (damaged()) {
+                return -Layouts.EINVAL;
+            }
             int next;
             for (int i = memory.get(line + Shape.WAITQ_HEAD); i != 0; i = next) {
                 long node = domain.nodeAt(i);

@@ -199,7 +199,7 @@ public final class QSpin {
             }
         }
         if (lock.mustKick(left)) {
-            Kick.kick(domain, lock, slot);
+            Kick.kick(domain, lock);
         }
     }
 
@@ -226,7 +226,7 @@ public final class QSpin {
      * @param slot any slot of the domain, 0 included
      */
     public static void kick(PureDomain domain, LockWord lock, int slot) {
-        Kick.kick(domain, lock, slot);
+        Kick.kick(domain, lock);
     }
 
     /** Whether somebody holds the lock. Full fence before the look. */

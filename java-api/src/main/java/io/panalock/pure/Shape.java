@@ -100,7 +100,12 @@ final class Shape {
     static final int NODE_EXCLUSIVE = 1;
     static final int NODE_WATCH = 2;
     static final int NODE_RESERVED = 4;
+    static final int NODE_QUEUED = 8;
+    static final int NODE_AT_QUEUE = 16;
     static final int WAITQ_CONTENDED = 0x80000000;
+    static final int WAITQ_HELD = 0x40000000;
+    static final int WAITQ_INCARNATION_SHIFT = 6;
+    static final int WAITQ_INCARNATION_MASK = 0xffffff;
     static final int Q_TAIL_SHIFT = 10;
     static final int Q_TAIL_MASK = 0x7ffffc00;
     static final int Q_BYTE_TAIL_SHIFT = 16;
@@ -109,5 +114,6 @@ final class Shape {
     static final int OSQ_IDLE_NS = 200_000;
     static final int SLICE_NS = 500_000;
     static final int WATCH_NS = 5_000_000;
+    static final int RECHECK_NS = 100_000_000;
     static final int RESERVATION_NS = 4_000_000;
 }

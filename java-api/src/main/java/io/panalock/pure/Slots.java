@@ -56,6 +56,19 @@ public final class Slots {
     }
 
     private static int find(PureDomain d) {
+        for (; ; ) {
+            int slot = findFree(d);
+            if (slot > 0) {
+                return slot;
+            }
+            int freed = d.waker.recoverSlots(d.address());
+            if (freed <= 0) {
+                return freed == 0 ? -Layouts.ENOSPC : findOrphan(d);
+            }
+        }
+    }
+
+    private static int findFree(PureDomain d) {
         Memory m = d.memory;
         long hint = d.header(Shape.DOMAIN_SLOT_HINT);
         int usable = d.format().slots() - 1;
@@ -67,7 +80,13 @@ public final class Slots {
                 return slot;
             }
         }
-        for (int slot = 1; slot <= usable; slot++) {
+        return -Layouts.ENOSPC;
+    }
+
+    /** In a domain of this process alone: a slot of a thread that has ended without giving it back. */
+    private static int findOrphan(PureDomain d) {
+        Memory m = d.memory;
+        for (int slot = 1; slot < d.format().slots(); slot++) {
             long s = d.slotAt(slot);
             // A slot that died inside a queue stays: its neighbours still point at it.
             if (m.get(s + Shape.THREAD_STATE) == Shape.SLOT_USED

@@ -49,9 +49,11 @@ final class SpinQueue {
             return 0;
         }
         w.queued = true;
+        m.set(w.node + Shape.NODE_KIND, Shape.NODE_QUEUED); // a killed thread's node stays where it is
         int before = swapTail(v, w.number);
         if (before == NO_PLACE) {
             w.queued = false;
+            m.set(w.node + Shape.NODE_KIND, 0);
             return QSpin.waitBeside(w);
         }
         if (before != 0 && !foreign(w, before)) {
@@ -67,6 +69,7 @@ final class SpinQueue {
         }
         int result = head(w);
         w.queued = false;
+        m.set(w.node + Shape.NODE_KIND, 0);
         return result;
     }
 
@@ -151,6 +154,7 @@ final class SpinQueue {
 
     /** After an exception (the lock's arena was closed): a successor must not wait for us for ever. */
     static void abandon(Wait w) {
+        w.memory.set(w.node + Shape.NODE_KIND, 0);
         long end = w.domain.pacer.now() + Shape.WATCH_NS; // one that has taken the tail links itself soon
         int next;
         while ((next = w.memory.getAcquire(w.node + Shape.NODE_NEXT)) == 0 && w.domain.pacer.now() < end) {

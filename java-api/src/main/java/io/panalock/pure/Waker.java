@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 
 /**
  * What the pure twins need of native code in order to share words with it: waking its sleepers, and the heavy half of
- * the asymmetric fence. None of these calls waits, and none may be made while a line's lock is held.
+ * the asymmetric fence, and seeing to what killed processes leave behind. None of these calls waits, and none may be made while a line's lock is held.
  */
 public interface Waker {
     /**
@@ -20,6 +20,20 @@ public interface Waker {
 
     /** True when a release must be followed by a full fence, since heavyFence does not stand in for it. */
     boolean releaseNeedsFence();
+
+    /**
+     * If the process that holds the line's lock was killed: takes it over, makes the line anew, lets go.
+     *
+     * @return whether it did
+     */
+    boolean recoverLine(long domain, long line);
+
+    /**
+     * Frees the slots of threads and processes that have ended.
+     *
+     * @return how many; negative: the domain is this process's alone, and nobody but the caller can tell
+     */
+    int recoverSlots(long domain);
 
     /**
      * Without the native library: no native sleepers, and every release fences for itself. A domain with this waker must
@@ -37,6 +51,16 @@ public interface Waker {
         @Override
         public boolean releaseNeedsFence() {
             return true;
+        }
+
+        @Override
+        public boolean recoverLine(long domain, long line) {
+            return false;
+        }
+
+        @Override
+        public int recoverSlots(long domain) {
+            return -1;
         }
     };
 }

@@ -73,7 +73,7 @@ final class Crew {
     static int inLine(PureDomain d, long key) {
         int n = 0;
         long line = d.lineOf(key);
-        Line.lock(d, d.memory, line, 0);
+        Line.lock(d, d.memory, line);
         for (int i = Line.find(d, d.memory, line, 0, key); i != 0; i = Line.find(d, d.memory, line, i, key)) {
             n++;
         }

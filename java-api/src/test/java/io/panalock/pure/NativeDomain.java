@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 
 import io.panalock.internal.Layouts;
 import io.panalock.internal.Library;
+import io.panalock.internal.NativeWaker;
 import io.panalock.internal.Parking;
 import io.panalock.internal.ffm.panalock_h;
 import java.lang.foreign.Arena;
@@ -12,23 +13,7 @@ import java.lang.foreign.MemorySegment;
 
 /** A domain of the native library that Java works on too, with a thread that answers the doorbell. */
 final class NativeDomain {
-    /** What the library does for the pure twins. */
-    static final Waker WAKER = new Waker() {
-        @Override
-        public void futexWake(long address, int count, boolean shared) {
-            panalock_h.pl_futex_wake(MemorySegment.ofAddress(address), count, shared ? 1 : 0);
-        }
-
-        @Override
-        public void heavyFence(boolean shared) {
-            panalock_h.pl_heavy_fence(shared ? 1 : 0);
-        }
-
-        @Override
-        public boolean releaseNeedsFence() {
-            return panalock_h.pl_release_needs_fence() != 0;
-        }
-    };
+    static final Waker WAKER = new NativeWaker();
 
     final MemorySegment domain;
     final PureDomain pure;

@@ -58,8 +58,9 @@ class PureWaitQueueTest {
 
     private int length() {
         int n = 0;
-        Line.lock(domain, domain.memory, line, 0);
-        for (int i = Line.find(domain, domain.memory, line, 0, 0); i != 0; i = Line.find(domain, domain.memory, line, i, 0)) {
+        long key = domain.key(line);
+        Line.lock(domain, domain.memory, line);
+        for (int i = Line.find(domain, domain.memory, line, 0, key); i != 0; i = Line.find(domain, domain.memory, line, i, key)) {
             n++;
         }
         Line.unlock(domain, domain.memory, line);
@@ -90,6 +91,63 @@ class PureWaitQueueTest {
         assertThat(queue.wake(0, ALL)).isEqualTo(100);
         crew.join();
         assertThat(chosen).hasValue(100);
+    }
+
+    /** As in C: who is woken joins again at its old place, in front; a wake-up of all must end all the same. */
+    @Test
+    void wakingAllEndsThoughTheWokenJoinAgain() throws Exception {
+        int waiters = 100;
+        java.util.concurrent.atomic.AtomicBoolean stop = new java.util.concurrent.atomic.AtomicBoolean();
+        for (int i = 0; i < waiters; i++) {
+            boolean virtual = i % 2 == 0;
+            int before = length();
+            crew.start(virtual, () -> {
+                int slot = Crew.slot(domain);
+                int place = queue.enter(slot, false);
+                while (!stop.get()) {
+                    queue.sleep(slot, place, -1, false);
+                }
+                queue.leave(slot, place, true);
+                Slots.release(domain, slot);
+            });
+            Crew.await("in line", () -> length() == before + 1);
+        }
+        for (int i = 0; i < 20; i++) {
+            assertThat(queue.wake(0, ALL)).isLessThanOrEqualTo(waiters);
+        }
+        stop.set(true);
+        Crew.await("all gone", () -> {
+            queue.wake(0, ALL);
+            return length() == 0;
+        });
+        crew.join();
+    }
+
+    @Test
+    void memoryThatHoldsNoQueueIsRefused() {
+        int slot = Crew.slot(domain);
+        int beyond = Layouts.DEFAULT_SLOTS * Layouts.NESTING + 1;
+        int[][] damaged = { // lock, head, tail
+            {0, -1, -1}, {0, beyond, beyond}, {0, 5, 0}, {0, 0, 5}, {0, 5, beyond}, {0x7fffffff, 0, 0}, {-1, -1, -1}, {4, 0, 0}
+        };
+        for (int[] words : damaged) {
+            domain.memory.set(line + Shape.WAITQ_LOCK, words[0]);
+            domain.memory.set(line + Shape.WAITQ_HEAD, words[1]);
+            domain.memory.set(line + Shape.WAITQ_TAIL, words[2]);
+            assertThat(queue.enter(slot, true)).isEqualTo(-Layouts.EINVAL);
+            if (words[0] != 0 || words[1] != 0) {
+                assertThat(queue.wake(0, 1)).isEqualTo(-Layouts.EINVAL);
+            }
+            assertThat(domain.memory.get(domain.slotAt(slot) + Shape.THREAD_DEPTH)).isZero();
+            assertThat(domain.memory.get(line + Shape.WAITQ_LOCK)).isEqualTo(words[0]);
+            assertThat(domain.memory.get(line + Shape.WAITQ_HEAD)).isEqualTo(words[1]);
+        }
+        domain.memory.set(line + Shape.WAITQ_LOCK, 0);
+        domain.memory.set(line + Shape.WAITQ_HEAD, 0);
+        domain.memory.set(line + Shape.WAITQ_TAIL, 0);
+        assertThat(queue.leave(slot, 0, true)).isEqualTo(-Layouts.EINVAL);
+        assertThat(queue.sleep(slot, 0, 0, false)).isEqualTo(-Layouts.EINVAL);
+        Slots.release(domain, slot);
     }
 
     @ParameterizedTest

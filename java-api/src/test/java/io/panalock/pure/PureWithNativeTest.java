@@ -291,8 +291,9 @@ class PureWithNativeTest {
 
     private int length(long line) {
         int count = 0;
-        Line.lock(d, d.memory, line, 0);
-        for (int i = Line.find(d, d.memory, line, 0, 0); i != 0; i = Line.find(d, d.memory, line, i, 0)) {
+        long key = d.key(line);
+        Line.lock(d, d.memory, line);
+        for (int i = Line.find(d, d.memory, line, 0, key); i != 0; i = Line.find(d, d.memory, line, i, key)) {
             count++;
         }
         Line.unlock(d, d.memory, line);

@@ -320,6 +320,24 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_NODE_RESERVED() {
         return PL_NODE_RESERVED;
     }
+    private static final int PL_NODE_QUEUED = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_NODE_QUEUED 8
+     * }
+     */
+    public static int PL_NODE_QUEUED() {
+        return PL_NODE_QUEUED;
+    }
+    private static final int PL_NODE_AT_QUEUE = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_NODE_AT_QUEUE 16
+     * }
+     */
+    public static int PL_NODE_AT_QUEUE() {
+        return PL_NODE_AT_QUEUE;
+    }
     private static final int PL_SLOT_FREE = (int)0L;
     /**
      * {@snippet lang=c :
@@ -355,6 +373,15 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_KEY_REGION_SHIFT() {
         return PL_KEY_REGION_SHIFT;
+    }
+    private static final int PL_WAITQ_INCARNATION_SHIFT = (int)6L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_WAITQ_INCARNATION_SHIFT 6
+     * }
+     */
+    public static int PL_WAITQ_INCARNATION_SHIFT() {
+        return PL_WAITQ_INCARNATION_SHIFT;
     }
     private static final int PL_DEFAULT_SLOTS = (int)1024L;
     /**
@@ -580,6 +607,15 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_WATCH_NS() {
         return PL_WATCH_NS;
+    }
+    private static final int PL_RECHECK_NS = (int)100000000L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_RECHECK_NS 100000000
+     * }
+     */
+    public static int PL_RECHECK_NS() {
+        return PL_RECHECK_NS;
     }
     private static final int PL_RESERVATION_NS = (int)4000000L;
     /**
@@ -1975,6 +2011,67 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_domain_default_options", options);
             }
             return (int)mh$.invokeExact(options);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_domain_recover {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_domain_recover");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_domain_recover(pl_domain *domain, int64_t interval_ns)
+     * }
+     */
+    public static FunctionDescriptor pl_domain_recover$descriptor() {
+        return pl_domain_recover.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_domain_recover(pl_domain *domain, int64_t interval_ns)
+     * }
+     */
+    public static MethodHandle pl_domain_recover$handle() {
+        return pl_domain_recover.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_domain_recover(pl_domain *domain, int64_t interval_ns)
+     * }
+     */
+    public static MemorySegment pl_domain_recover$address() {
+        return pl_domain_recover.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_domain_recover(pl_domain *domain, int64_t interval_ns)
+     * }
+     */
+    public static int pl_domain_recover(MemorySegment domain, long interval_ns) {
+        var mh$ = pl_domain_recover.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_domain_recover", domain, interval_ns);
+            }
+            return (int)mh$.invokeExact(domain, interval_ns);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -11250,6 +11347,67 @@ public class panalock_h extends panalock_h$shared {
         }
     }
 
+    private static class pl_waitq_recover {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_waitq_recover");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_waitq_recover(pl_domain *domain, pl_waitq *queue)
+     * }
+     */
+    public static FunctionDescriptor pl_waitq_recover$descriptor() {
+        return pl_waitq_recover.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_waitq_recover(pl_domain *domain, pl_waitq *queue)
+     * }
+     */
+    public static MethodHandle pl_waitq_recover$handle() {
+        return pl_waitq_recover.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_waitq_recover(pl_domain *domain, pl_waitq *queue)
+     * }
+     */
+    public static MemorySegment pl_waitq_recover$address() {
+        return pl_waitq_recover.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_waitq_recover(pl_domain *domain, pl_waitq *queue)
+     * }
+     */
+    public static int pl_waitq_recover(MemorySegment domain, MemorySegment queue) {
+        var mh$ = pl_waitq_recover.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_waitq_recover", domain, queue);
+            }
+            return (int)mh$.invokeExact(domain, queue);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class pl_note_locked {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             panalock_h.C_INT,
@@ -11594,6 +11752,24 @@ public class panalock_h extends panalock_h$shared {
      */
     public static int PL_WAITQ_CONTENDED() {
         return PL_WAITQ_CONTENDED;
+    }
+    private static final int PL_WAITQ_HELD = (int)1073741824L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_WAITQ_HELD 1073741824
+     * }
+     */
+    public static int PL_WAITQ_HELD() {
+        return PL_WAITQ_HELD;
+    }
+    private static final int PL_WAITQ_INCARNATION_MASK = (int)16777215L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_WAITQ_INCARNATION_MASK 16777215
+     * }
+     */
+    public static int PL_WAITQ_INCARNATION_MASK() {
+        return PL_WAITQ_INCARNATION_MASK;
     }
     private static final int PL_Q_LOCKED = (int)1L;
     /**

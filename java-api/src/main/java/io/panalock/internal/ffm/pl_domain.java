@@ -35,7 +35,8 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     uint32_t slots_used;
  *     uint64_t hazard_epoch;
  *     uint64_t listed_offset;
- *     uint8_t pad[16];
+ *     uint64_t pid_namespace;
+ *     uint64_t reaped;
  *     pl_process processes[64];
  * }
  * }
@@ -67,7 +68,8 @@ public class pl_domain {
         panalock_h.C_INT.withName("slots_used"),
         panalock_h.C_LONG.withName("hazard_epoch"),
         panalock_h.C_LONG.withName("listed_offset"),
-        MemoryLayout.sequenceLayout(16, panalock_h.C_CHAR).withName("pad"),
+        panalock_h.C_LONG.withName("pid_namespace"),
+        panalock_h.C_LONG.withName("reaped"),
         MemoryLayout.sequenceLayout(64, pl_process.layout()).withName("processes")
     ).withName("pl_domain");
 
@@ -958,81 +960,92 @@ public class pl_domain {
         struct.set(listed_offset$LAYOUT, listed_offset$OFFSET, fieldValue);
     }
 
-    private static final SequenceLayout pad$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("pad"));
+    private static final OfLong pid_namespace$LAYOUT = (OfLong)$LAYOUT.select(groupElement("pid_namespace"));
 
     /**
      * Layout for field:
      * {@snippet lang=c :
-     * uint8_t pad[16]
+     * uint64_t pid_namespace
      * }
      */
-    public static final SequenceLayout pad$layout() {
-        return pad$LAYOUT;
+    public static final OfLong pid_namespace$layout() {
+        return pid_namespace$LAYOUT;
     }
 
-    private static final long pad$OFFSET = $LAYOUT.byteOffset(groupElement("pad"));
+    private static final long pid_namespace$OFFSET = $LAYOUT.byteOffset(groupElement("pid_namespace"));
 
     /**
      * Offset for field:
      * {@snippet lang=c :
-     * uint8_t pad[16]
+     * uint64_t pid_namespace
      * }
      */
-    public static final long pad$offset() {
-        return pad$OFFSET;
+    public static final long pid_namespace$offset() {
+        return pid_namespace$OFFSET;
     }
 
     /**
      * Getter for field:
      * {@snippet lang=c :
-     * uint8_t pad[16]
+     * uint64_t pid_namespace
      * }
      */
-    public static MemorySegment pad(MemorySegment struct) {
-        return struct.asSlice(pad$OFFSET, pad$LAYOUT.byteSize());
+    public static long pid_namespace(MemorySegment struct) {
+        return struct.get(pid_namespace$LAYOUT, pid_namespace$OFFSET);
     }
 
     /**
      * Setter for field:
      * {@snippet lang=c :
-     * uint8_t pad[16]
+     * uint64_t pid_namespace
      * }
      */
-    public static void pad(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, pad$OFFSET, pad$LAYOUT.byteSize());
+    public static void pid_namespace(MemorySegment struct, long fieldValue) {
+        struct.set(pid_namespace$LAYOUT, pid_namespace$OFFSET, fieldValue);
     }
 
-    private static long[] pad$DIMS = { 16 };
+    private static final OfLong reaped$LAYOUT = (OfLong)$LAYOUT.select(groupElement("reaped"));
 
     /**
-     * Dimensions for array field:
+     * Layout for field:
      * {@snippet lang=c :
-     * uint8_t pad[16]
+     * uint64_t reaped
      * }
      */
-    public static long[] pad$dimensions() {
-        return pad$DIMS;
-    }
-    private static final VarHandle pad$ELEM_HANDLE = pad$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * uint8_t pad[16]
-     * }
-     */
-    public static byte pad(MemorySegment struct, long index0) {
-        return (byte)pad$ELEM_HANDLE.get(struct, pad$OFFSET, index0);
+    public static final OfLong reaped$layout() {
+        return reaped$LAYOUT;
     }
 
+    private static final long reaped$OFFSET = $LAYOUT.byteOffset(groupElement("reaped"));
+
     /**
-     * Indexed setter for field:
+     * Offset for field:
      * {@snippet lang=c :
-     * uint8_t pad[16]
+     * uint64_t reaped
      * }
      */
-    public static void pad(MemorySegment struct, long index0, byte fieldValue) {
-        pad$ELEM_HANDLE.set(struct, pad$OFFSET, index0, fieldValue);
+    public static final long reaped$offset() {
+        return reaped$OFFSET;
+    }
+
+    /**
+     * Getter for field:
+     * {@snippet lang=c :
+     * uint64_t reaped
+     * }
+     */
+    public static long reaped(MemorySegment struct) {
+        return struct.get(reaped$LAYOUT, reaped$OFFSET);
+    }
+
+    /**
+     * Setter for field:
+     * {@snippet lang=c :
+     * uint64_t reaped
+     * }
+     */
+    public static void reaped(MemorySegment struct, long fieldValue) {
+        struct.set(reaped$LAYOUT, reaped$OFFSET, fieldValue);
     }
 
     private static final SequenceLayout processes$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("processes"));
