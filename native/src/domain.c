@@ -62,6 +62,9 @@ bool pl_is_domain(const pl_domain *domain)
 	       domain->magic_hi == PL_MAGIC_HI && domain->layout_version == PL_LAYOUT_VERSION;
 }
 
+void pl_domains_hold(void) { pthread_mutex_lock(&registry); }
+void pl_domains_let_go(void) { pthread_mutex_unlock(&registry); }
+
 bool pl_domain_is_open(const pl_domain *domain) { return mapping_of(domain) != NULL; }
 
 uint32_t pl_domain_process(pl_domain *domain)

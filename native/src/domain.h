@@ -51,6 +51,10 @@ bool pl_is_domain(const pl_domain *domain);
 /* True while this process has it open; a domain's memory may only be touched then. */
 bool pl_domain_is_open(const pl_domain *domain);
 
+/* Between these no domain of this process is closed (nor opened): for code that no user of the domain waits for. */
+void pl_domains_hold(void);
+void pl_domains_let_go(void);
+
 /* The key of a word that belongs to @domain's locks; see layout.h. */
 uint64_t pl_key(pl_domain *domain, const void *word);
 

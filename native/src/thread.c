@@ -145,6 +145,8 @@ static void release_own(void *unused)
 {
 	(void)unused;
 	own_slot *entries = own;
+	/* Whoever closes a domain has seen its users finish, but not a thread's end: that may come at the same time. */
+	pl_domains_hold();
 	for (int i = 0; entries && i < own_max; i++) {
 		own_slot *o = &entries[i];
 		if (!o->domain)
@@ -158,6 +160,7 @@ static void release_own(void *unused)
 			pl_thread_release(slot);
 		}
 	}
+	pl_domains_let_go();
 	own = NULL; /* a later destructor that locks begins anew */
 	pl_self_found = NULL;
 	free(entries);

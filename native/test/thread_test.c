@@ -724,6 +724,45 @@ static void interruption_ends_one_interruptible_wait(void **state)
 	assert_int_equal(pl_domain_close(d), 0);
 }
 
+/* ---- a thread's end and its domain's ---- */
+
+typedef struct {
+	pl_domain *domain;
+	uint32_t ready, go, finished;
+} ending;
+
+static void *use_and_end(void *argument)
+{
+	ending *e = argument;
+	REQUIRE(pl_self_in(e->domain));
+	pl_add_ar(&e->ready, 1);
+	while (!pl_load_acq(&e->go))
+		sleep_us(20);
+	pl_add_ar(&e->finished, 1); /* it does not touch the domain any more, but its slot is still registered */
+	return NULL;
+}
+
+static void domain_may_be_closed_while_threads_that_used_it_end(void **state)
+{
+	(void)state;
+	enum { enders = 4 };
+	static ending all[400]; /* static: threads that nobody joins look at it */
+	for (uint64_t i = 0; i < scaled(400); i++) {
+		ending *e = &all[i];
+		e->domain = new_domain(8, 0);
+		for (int n = 0; n < enders; n++) {
+			pthread_t thread;
+			REQUIRE_EQUAL(pthread_create(&thread, NULL, use_and_end, e), 0);
+			REQUIRE_EQUAL(pthread_detach(thread), 0);
+		}
+		AWAIT(pl_load_acq(&e->ready) == enders);
+		pl_store_rel(&e->go, 1);
+		while (pl_load_acq(&e->finished) < enders)
+			;
+		REQUIRE_EQUAL(pl_domain_close(e->domain), 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const child_program children[] = {
@@ -759,6 +798,7 @@ int main(int argc, char **argv)
 		TEST(names_are_cut_between_characters),
 		TEST(name_of_an_earlier_thread_is_gone),
 		TEST(interruption_ends_one_interruptible_wait),
+		TEST(domain_may_be_closed_while_threads_that_used_it_end),
 	};
 	return cmocka_run_group_tests_name("thread", tests, NULL, NULL);
 }
