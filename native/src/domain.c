@@ -62,8 +62,23 @@ bool pl_is_domain(const pl_domain *domain)
 	       domain->magic_hi == PL_MAGIC_HI && domain->layout_version == PL_LAYOUT_VERSION;
 }
 
-void pl_domains_hold(void) { pthread_mutex_lock(&registry); }
-void pl_domains_let_go(void) { pthread_mutex_unlock(&registry); }
+static uint32_t holders; /* threads between pl_domains_hold() and pl_domains_let_go() */
+
+void pl_domains_hold(void)
+{
+	pl_add_ar(&holders, 1); /* M9 */
+	pl_fence();		/* M9: full fence, the count before the look whether a domain is open; pairs with M10 */
+}
+
+void pl_domains_let_go(void) { pl_sub_rel(&holders, 1); /* M11: release, the last touch of a slot; pairs with M12 */ }
+
+/* After a domain has been struck off the list: until nobody is left who found it there. */
+static void await_holders(void)
+{
+	pl_fence(); /* M10: full fence, the domain is struck off before the look at the count; pairs with M9 */
+	while (pl_load_acq(&holders)) /* M12: acquire, pairs with M11 */
+		pl_os_yield();
+}
 
 bool pl_domain_is_open(const pl_domain *domain) { return mapping_of(domain) != NULL; }
 
@@ -518,6 +533,7 @@ int pl_domain_close(pl_domain *domain)
 	bool owned = m->owned;
 	__atomic_store_n(&m->domain, NULL, __ATOMIC_RELEASE); /* M1 */
 	pthread_mutex_unlock(&registry);
+	await_holders();
 	if (!(domain->flags & PL_DOMAIN_SHARED))
 		pl_domain_poison(domain);
 	if (owned)
@@ -713,6 +729,7 @@ static void forget_waiters(pl_domain *d)
 void pl_domains_each_after_fork(pl_thread *(*kept)(pl_domain *))
 {
 	registry = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	holders = 0; /* other threads of the parent */
 	for (mapping *m = mappings; m; m = m->next) {
 		if (!m->domain)
 			continue;

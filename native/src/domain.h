@@ -51,7 +51,10 @@ bool pl_is_domain(const pl_domain *domain);
 /* True while this process has it open; a domain's memory may only be touched then. */
 bool pl_domain_is_open(const pl_domain *domain);
 
-/* Between these no domain of this process is closed (nor opened): for code that no user of the domain waits for. */
+/*
+ * A thread's end touches its slots when its domains' users may be thought to have finished. Between these two no domain that
+ * pl_domain_is_open() says is open is unmapped. They take no lock: a sanitizer has seen to the thread's end by then.
+ */
 void pl_domains_hold(void);
 void pl_domains_let_go(void);
 
