@@ -3,6 +3,7 @@ package io.panalock.internal.ffm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.panalock.internal.Library;
 import java.io.IOException;
 import java.lang.foreign.AddressLayout;
 import java.lang.foreign.FunctionDescriptor;
@@ -43,10 +44,9 @@ class BindingsAgreeTest {
 
     @BeforeAll
     static void loadLibraryAndReadWhatTheCompilerSays() throws IOException {
-        // jextract's classes look symbols up in what their own class loader has loaded.
-        String arch = System.getProperty("os.arch").equals("amd64") ? "x86_64" : System.getProperty("os.arch");
-        System.load(classes().resolve("META-INF/native/linux-" + arch + "/libpanalock.so")
-                .toString());
+        // jextract's classes look symbols up in what their own class loader has loaded. Not by a System.load() of our own:
+        // functions first called after that would be another copy's, which knows nothing of the domains made before.
+        Library.require();
         compiler = Files.readAllLines(Path.of(System.getProperty("panalock.test.abi")));
     }
 
