@@ -38,6 +38,7 @@ class KilledProcessTest {
             }
             System.out.println("ready");
             Thread.sleep(60_000);
+            Runtime.getRuntime().halt(1); // nobody came to kill it
         }
     }
 
