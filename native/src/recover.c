@@ -36,11 +36,15 @@ bool pl_slot_orphaned(pl_domain *d, const pl_thread *slot)
 	return orphaned(d, slot, true, &none);
 }
 
-/* @layout: the low bits of the key; a mutex keeps its bit where WIDE does. */
-static void clear_parked(uint32_t *word, int layout)
+/*
+ * Its last waiter's bits: PARKED, and PENDING if it slept @reserved. That may be another's by now, if this one's was void:
+ * its owner sets it anew. @layout: the low bits of the key; a mutex keeps its bit where WIDE does, and has no PENDING.
+ */
+static void clear_bits(uint32_t *word, int layout, bool reserved)
 {
 	uint32_t parked = layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_PARKED : PL_Q_PARKED;
-	pl_and_ar(&word[layout >= PL_LAYOUT_WIDE], ~parked); /* B2 */
+	uint32_t pending = reserved && layout <= PL_LAYOUT_WIDE ? PL_Q_PENDING : 0;
+	pl_and_ar(&word[layout >= PL_LAYOUT_WIDE], ~(parked | pending)); /* B2 */
 }
 
 /* Out of the line of a lock. A lock of the pool is told when that was its last waiter; any other one's memory may be gone. */
@@ -56,7 +60,7 @@ static void leave_bucket(pl_domain *d, uint32_t number)
 		if (pl_line_find(&guard, 0, key))
 			watch = pl_line_new_watch(&guard, key, number, &watch_was);
 		else if ((key & ~3ull) >= d->pool_offset && key < d->size)
-			clear_parked(pl_key_word(d, key), (int)(key & 3));
+			clear_bits(pl_key_word(d, key), (int)(key & 3), node->kind & PL_NODE_RESERVED);
 	}
 	pl_store_rlx(&node->state, PL_NODE_IDLE);
 	pl_line_unlock(&guard);

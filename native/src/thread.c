@@ -138,7 +138,7 @@ int pl_thread_release(pl_thread *thread)
 /* True if the entry's slot is this thread's still; a smaller domain may be mapped where the slot's was. */
 static inline bool is_own(const own_slot *o)
 {
-	return (uint64_t)((char *)o->slot - (char *)o->domain) < o->domain->buckets_offset && o->slot->tid == o->tid;
+	return (uint64_t)((char *)o->slot - (char *)o->domain) < o->domain->buckets_offset && pl_load_rlx(&o->slot->tid) == o->tid;
 }
 
 static void release_own(void *unused)
