@@ -66,15 +66,20 @@ public final class LockThread {
         return domain;
     }
 
+    /** Small, so that it is inlined. */
     void check(LockDomain d) {
+        if (d != domain || thread != Thread.currentThread()) {
+            refuse(d);
+        }
+    }
+
+    private void refuse(LockDomain d) {
         if (d != domain) {
             throw new IllegalArgumentException("this is a handle in " + domain + ", the lock belongs to " + d
                     + ": get one by LockThread.current(lock.domain()).");
         }
-        if (thread != Thread.currentThread()) {
-            throw new IllegalArgumentException("this is the handle of " + thread.getName() + ", used by "
-                    + Thread.currentThread().getName() + ": each thread has its own.");
-        }
+        throw new IllegalArgumentException("this is the handle of " + thread.getName() + ", used by "
+                + Thread.currentThread().getName() + ": each thread has its own.");
     }
 
     boolean isVirtual() {
