@@ -16,8 +16,9 @@ final class WholeWide extends QSpinLock {
     }
 
     private boolean take() {
-        boolean taken = ((int) INT.getOpaque(ALL, address + Integer.BYTES) & (Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
-                && (int) INT.compareAndExchangeAcquire(ALL, address, 0, Layouts.Q_LOCKED) == 0; // L1J
+        long at = Words.Whole.pair(address);
+        boolean taken = ((int) INT.getOpaque(ALL, at + Integer.BYTES) & (Layouts.Q_PENDING | Layouts.Q_DEAD)) == 0
+                && (int) INT.compareAndExchangeAcquire(ALL, at, 0, Layouts.Q_LOCKED) == 0; // L1J
         Reference.reachabilityFence(this); // the domain is mapped as long as this object is reachable
         return taken;
     }
@@ -43,11 +44,12 @@ final class WholeWide extends QSpinLock {
      */
     @Override
     public void unlock() {
-        INT.setRelease(ALL, address, 0); // U3J: release, pairs with L1, L2, L1J, L2J
+        long at = Words.Whole.pair(address);
+        INT.setRelease(ALL, at, 0); // U3J: release, pairs with L1, L2, L1J, L2J
         if (Words.RELEASE_NEEDS_FENCE) {
             VarHandle.fullFence();
         }
-        if (Words.mustKick((int) INT.getOpaque(ALL, address + Integer.BYTES))) { // U4J: pairs with P1, P1J
+        if (Words.mustKick((int) INT.getOpaque(ALL, at + Integer.BYTES))) { // U4J: pairs with P1, P1J
             kick();
         }
         Reference.reachabilityFence(this);

@@ -32,8 +32,21 @@ public final class Words {
     public static final class Whole {
         private Whole() {}
 
-        /** Accesses through it cost neither a bounds check nor a liveness check once compiled. */
+        /** Compiled accesses cost no liveness check, and at an address from {@link #word} or {@link #pair} no other one either. */
         public static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
+        /**
+         * The address of a lock of one word, unchanged, but so that the compiler sees that it is aligned and inside
+         * {@link #ALL}. User space ends below 2^56 on every CPU that we know; its words are divisible by four.
+         */
+        public static long word(long address) {
+            return address & 0x00FF_FFFF_FFFF_FFFCL;
+        }
+
+        /** The same for a lock of two words, on which the second one's address is as good. */
+        public static long pair(long address) {
+            return address & 0x00FF_FFFF_FFFF_FFF8L;
+        }
     }
 
     /** True when the release of a WIDE lock that left these bits behind must wake a sleeper; PARKED is the sign bit. */
