@@ -7,6 +7,7 @@
 #include "domain.h"
 #include "support.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,71 @@ static void killed_process_with_several_sleepers_does_not_silence_the_others(voi
 	silence_is_short(SIGKILL, 4, 2);
 }
 
+/* ---- a chosen waiter that gets next to no time ---- */
+
+/* Nice 19 and only there when nothing else runs, on one CPU. ..., the CPU; then as child_waits */
+static int child_waits_starved(int argc, char **argv)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET((int)number_argument(argv, 0), &one);
+	const struct sched_param none = {.sched_priority = 0};
+	REQUIRE(nice(19) == 19);
+	REQUIRE_EQUAL(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+	REQUIRE_EQUAL(sched_setaffinity(0, sizeof one, &one), 0);
+	return child_waits(argc - 1, argv + 1);
+}
+
+typedef struct {
+	int cpu;
+	uint32_t runs, stop;
+} hog;
+
+static void use_up_a_cpu(int index, void *shared)
+{
+	(void)index;
+	hog *h = shared;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(h->cpu, &one);
+	REQUIRE_EQUAL(sched_setaffinity(0, sizeof one, &one), 0);
+	pl_store_rel(&h->runs, 1);
+	while (!pl_load_acq(&h->stop))
+		;
+}
+
+static void starved_sleeper_that_is_chosen_does_not_silence_the_others(void **state)
+{
+	(void)state;
+	uint64_t longest = 0;
+	for (int layout = 0; layout < layouts; layout++)
+		for (int round = 0; round < 3; round++) {
+			scene s = new_scene(layout);
+			peers p = {.s = &s};
+			hog h = {.cpu = sched_getcpu()};
+			REQUIRE(h.cpu >= 0);
+			REQUIRE_EQUAL(any_lock_it(layout, s.self, &s.p->lock), 0);
+			int pid = CHILD_START("waits_starved", h.cpu, layout, s.fd, s.page_fd, 1, 0, PL_FOREVER);
+			AWAIT(is_parked(child_slot(&s, 0)));
+			crew *c = start_peers(&p, 2);
+			crew *busy = crew_start(1, use_up_a_cpu, &h);
+			AWAIT(pl_load_acq(&h.runs));
+			uint64_t start = now_ns();
+			REQUIRE_EQUAL(any_unlock(layout, s.self, &s.p->lock), 0);
+			crew_join(c);
+			uint64_t took = p.when - start;
+			longest = took > longest ? took : longest;
+			REQUIRE_EQUAL(p.acquired, 2);
+			pl_store_rel(&h.stop, 1);
+			crew_join(busy);
+			REQUIRE_EQUAL(child_wait(pid), 0);
+			REQUIRE_EQUAL(s.p->acquired, 1);
+			end_scene(&s);
+		}
+	print_message("             longest silence %.1f ms\n", (double)longest / ms);
+	assert_true(longest < (uint64_t)limit_ms * ms);
+}
+
 /* Put down at a random moment, awake or asleep, standing by or not. */
 static void waiter_put_down_at_any_moment(int signal)
 {
@@ -365,6 +431,7 @@ int main(int argc, char **argv)
 {
 	static const child_program children[] = {
 		{"waits", child_waits},
+		{"waits_starved", child_waits_starved},
 		{"holds", child_holds},
 	};
 	int code = CHILD_MAIN(argc, argv, children);
@@ -373,6 +440,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(stopped_sleeper_that_is_chosen_does_not_silence_the_others),
 		TEST(killed_sleeper_that_is_chosen_does_not_silence_the_others),
+		TEST(starved_sleeper_that_is_chosen_does_not_silence_the_others),
 		TEST(waiter_stopped_at_any_moment_does_not_silence_the_others),
 		TEST(waiter_killed_at_any_moment_does_not_silence_the_others),
 		TEST(stopped_spinners_reservation_is_void_after_a_while),

@@ -6,6 +6,8 @@ import java.lang.invoke.VarHandle;
 
 /** Thread slots: the twin of thread.c, for whoever manages slots by hand. Never waits. */
 public final class Slots {
+    private static final int RELEASE_TRIES = 1000;
+
     private Slots() {}
 
     /**
@@ -126,8 +128,14 @@ public final class Slots {
         if (d.memory.get(s + Shape.THREAD_DEPTH) != 0 || Held.any(d, slot) || Hazards.isActive(d, slot)) {
             return -Layouts.EBUSY;
         }
-        if (!claim(d, slot, Shape.SLOT_USED)) {
-            return -Layouts.EINVAL;
+        for (int i = 0; !claim(d, slot, Shape.SLOT_USED); i++) {
+            if (d.memory.get(s + Shape.THREAD_STATE) == Shape.SLOT_FREE) {
+                return -Layouts.EINVAL;
+            }
+            if (i == RELEASE_TRIES) {
+                return -Layouts.EBUSY;
+            }
+            d.pacer.giveWay(); // somebody looks whether its owner is gone
         }
         Hazards.unlist(d, slot);
         d.memory.setRelease(s + Shape.THREAD_STATE, Shape.SLOT_FREE); // T2J
