@@ -53,6 +53,7 @@ fi
 # Measured by the benchmarks where it is; nobody has to have it.
 optional=()
 has_header gcc '#include <ck_spinlock.h>' >/dev/null 2>&1 || optional+=(libck-dev)
+has_header gcc '#include <urcu/urcu-memb.h>' >/dev/null 2>&1 || optional+=(liburcu-dev)
 
 jdk_missing=
 find_jdk >/dev/null || jdk_missing=yes

@@ -65,6 +65,24 @@ static jint kick(JNIEnv *env, jclass c, jlong self, jlong lock, jint layout)
 	return pl_qspin_kick(at(self), at(lock), (uint32_t)layout, 0);
 }
 
+static jlong hazard_acquire(JNIEnv *env, jclass c, jlong self, jlong name)
+{
+	(void)env, (void)c;
+	return (jlong)pl_shazptr_acquire(at(self), (uint64_t)name);
+}
+
+static jint hazard_clear(JNIEnv *env, jclass c, jlong self, jlong guard)
+{
+	(void)env, (void)c;
+	return pl_shazptr_clear(at(self), (uint64_t)guard);
+}
+
+static jint hazard_synchronize(JNIEnv *env, jclass c, jlong self, jlong name, jint flags)
+{
+	(void)env, (void)c;
+	return pl_shazptr_synchronize(at(self), (uint64_t)name, (uint32_t)flags);
+}
+
 static jboolean is_locked(JNIEnv *env, jclass c, jlong lock, jint layout)
 {
 	(void)env, (void)c;
@@ -169,6 +187,9 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 		METHOD("wideRelease", "(J)I", wide_release),
 		METHOD("lockWait", "(JJIIJ)I", lock_wait),
 		METHOD("kick", "(JJI)I", kick),
+		METHOD("hazardAcquire", "(JJ)J", hazard_acquire),
+		METHOD("hazardClear", "(JJ)I", hazard_clear),
+		METHOD("hazardSynchronize", "(JJI)I", hazard_synchronize),
 		METHOD("isLocked", "(JI)Z", is_locked),
 		METHOD("isContended", "(JI)Z", is_contended),
 		METHOD("mutexTry", "(JJ)I", mutex_try),

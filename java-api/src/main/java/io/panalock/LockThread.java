@@ -29,7 +29,12 @@ public final class LockThread {
     private int own; // slot number; 0: none
     private MemorySegment ownSegment;
     private int mutexes; // owned by a thread that borrows its slot
-    private boolean borrowed; // the own slot is a borrowed one, kept while locks are held
+    private boolean borrowed; // the own slot is a borrowed one, kept while locks or guards are held
+
+    /** Guards of this thread by nesting depth, made once. */
+    final HazardGuard outermost = new HazardGuard(this, 0);
+
+    private HazardGuard[] guards = {outermost};
 
     LockThread(LockDomain domain, Thread thread) {
         this.domain = domain;
@@ -111,6 +116,26 @@ public final class LockThread {
             borrowed = true;
         }
         return slot;
+    }
+
+    int guardsOpen() {
+        int n = 0;
+        while (n < guards.length && guards[n].isOpen()) {
+            n++;
+        }
+        return n;
+    }
+
+    boolean isBorrowed() {
+        return borrowed;
+    }
+
+    HazardGuard guard(int depth) {
+        if (depth == guards.length) {
+            guards = java.util.Arrays.copyOf(guards, depth + 1);
+            guards[depth] = new HazardGuard(this, depth);
+        }
+        return guards[depth];
     }
 
     /** The slot if there is one, else 0: then the thread holds nothing. */

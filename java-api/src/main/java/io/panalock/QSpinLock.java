@@ -54,7 +54,8 @@ public abstract sealed class QSpinLock implements Lock
                 JniWide,
                 JniWord,
                 JniByte,
-                CheckedLock {
+                CheckedLock,
+                WatchedSpinLock {
     /** Native waits of interruptible and timed callers end this often to look at the interrupt flag. */
     private static final long SLICE_NANOS = 10_000_000;
 
@@ -152,6 +153,7 @@ public abstract sealed class QSpinLock implements Lock
         private Backend backend = Backend.ofDefault();
         private WaitPolicy policy = WaitPolicy.SPIN_THEN_PARK;
         private String name;
+        private LockClass lockClass;
         private boolean counting;
 
         private Builder() {}
@@ -208,6 +210,17 @@ public abstract sealed class QSpinLock implements Lock
          */
         public Builder name(String name) {
             this.name = Objects.requireNonNull(name, "name");
+            return this;
+        }
+
+        /**
+         * What the lock-order validator takes it for, see {@link Lockdep}; else its name, or the place that makes it.
+         *
+         * @param type the lock's class
+         * @return this
+         */
+        public Builder lockClass(LockClass type) {
+            this.lockClass = Objects.requireNonNull(type, "type");
             return this;
         }
 
@@ -280,6 +293,7 @@ public abstract sealed class QSpinLock implements Lock
             p.backend = backend;
             p.policy = policy;
             p.name = name;
+            p.lockClass = lockClass;
             p.counters = counting ? new LockCounters() : null;
             return p;
         }
@@ -322,6 +336,7 @@ public abstract sealed class QSpinLock implements Lock
         Backend backend;
         WaitPolicy policy;
         String name;
+        LockClass lockClass;
         LockCounters counters;
         MemorySegment word;
         int poolIndex = -1;
@@ -345,6 +360,9 @@ public abstract sealed class QSpinLock implements Lock
             QSpinLock lock = specialised();
             if (domain.checked()) {
                 lock = new CheckedLock(this, lock);
+            }
+            if (Lockdep.ON) {
+                lock = new WatchedSpinLock(this, lock, lockClass != null ? lockClass : Lockdep.classOf(name));
             }
             if (ownsPoolWord) {
                 domain.giveBackAfter(lock, lock.address);

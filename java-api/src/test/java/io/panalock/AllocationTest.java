@@ -24,6 +24,9 @@ class AllocationTest {
                     contended(b, l, QSpinLock.builder().backend(b).layout(l).allocate());
                 }
             }
+            for (Backend b : Backend.values()) {
+                guards(b);
+            }
             System.out.println("done");
         }
 
@@ -51,6 +54,27 @@ class AllocationTest {
                 return (long) ALLOCATED.invoke();
             } catch (Throwable e) {
                 throw new AssertionError(e);
+            }
+        }
+
+        private static void guards(Backend b) {
+            HazardDomain h = HazardDomain.of(LockDomain.ofDefault(), b);
+            LockThread self = LockThread.current();
+            long least = Long.MAX_VALUE;
+            for (int w = 0; w < WINDOWS; w++) {
+                long before = allocated();
+                for (int i = 0; i < PAIRS / 10; i++) {
+                    try (var outer = h.protect(4096);
+                            var nested = h.protect(self, 8192)) {
+                        if (outer == nested) {
+                            throw new AssertionError();
+                        }
+                    }
+                }
+                least = Math.min(least, allocated() - before);
+            }
+            if (least >= PAIRS / 10) { // less than a byte a pair: what the measurement itself allocates
+                throw new AssertionError(b + " guards: " + least + " bytes for " + PAIRS / 10);
             }
         }
 

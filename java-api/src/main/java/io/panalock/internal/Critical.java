@@ -30,6 +30,9 @@ public final class Critical {
     private static final MethodHandle WORD_RELEASE = handle("pl_qspin_release", ADDRESS);
     private static final MethodHandle BYTE_RELEASE = handle("pl_qspin_byte_release", ADDRESS);
     private static final MethodHandle WIDE_RELEASE = handle("pl_qspin_wide_release", ADDRESS);
+    private static final MethodHandle HAZARD_ACQUIRE =
+            handle("pl_shazptr_acquire", FunctionDescriptor.of(JAVA_LONG, ADDRESS, JAVA_LONG));
+    private static final MethodHandle HAZARD_CLEAR = handle("pl_shazptr_clear", ADDRESS, JAVA_LONG);
 
     private static final MethodHandle RING_FINISH = handle("pl_ring_finish", ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT);
     private static final MethodHandle MUTEX_TRY = handle("pl_mutex_trylock", ADDRESS, ADDRESS);
@@ -38,11 +41,31 @@ public final class Critical {
     private static final MethodHandle OSQ_TRY = handle("pl_osq_trylock", ADDRESS, ADDRESS);
 
     private static MethodHandle handle(String name, MemoryLayout... arguments) {
+        return handle(name, FunctionDescriptor.of(JAVA_INT, arguments));
+    }
+
+    private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
         return Linker.nativeLinker()
                 .downcallHandle(
                         SymbolLookup.loaderLookup().findOrThrow(name),
-                        FunctionDescriptor.of(JAVA_INT, arguments),
+                        descriptor,
                         Linker.Option.critical(false));
+    }
+
+    public static long hazardAcquire(MemorySegment self, long name) {
+        try {
+            return (long) HAZARD_ACQUIRE.invokeExact(self, name);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    public static int hazardClear(MemorySegment self, long guard) {
+        try {
+            return (int) HAZARD_CLEAR.invokeExact(self, guard);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
     }
 
     public static int wordTry(MemorySegment self, MemorySegment lock) {

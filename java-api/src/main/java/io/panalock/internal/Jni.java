@@ -24,6 +24,12 @@ public final class Jni {
 
     public static native int kick(long self, long lock, int layout);
 
+    public static native long hazardAcquire(long self, long name);
+
+    public static native int hazardClear(long self, long guard);
+
+    public static native int hazardSynchronize(long self, long name, int flags);
+
     public static native boolean isLocked(long lock, int layout);
 
     public static native boolean isContended(long lock, int layout);

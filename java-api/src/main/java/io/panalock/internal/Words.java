@@ -12,6 +12,9 @@ public final class Words {
     /** 32-bit words of a segment: (MemorySegment, long offset). */
     public static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
 
+    /** 64-bit words of a segment: (MemorySegment, long offset). */
+    public static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
+
     /**
      * A WIDE release must be followed by a full fence: where sleepers cannot put up the heavy half of the asymmetric fence
      * (no native library, membarrier refused), and on virtual machines other than HotSpot with its own compilers.

@@ -176,6 +176,36 @@ public final class Hazards {
         return w.count == 0;
     }
 
+    /** What one look at all slots saw, for many names at once; behind {@link #heavyFence}. */
+    public static final class Snapshot {
+        private final java.util.Set<Long> names = new java.util.HashSet<>();
+        private boolean wildcards;
+
+        /** True if nobody was in the way of a writer for this name. */
+        public boolean isFree(long name) {
+            return !wildcards && !names.contains(name);
+        }
+    }
+
+    public static Snapshot snapshot(PureDomain d) {
+        Snapshot s = new Snapshot();
+        int slots = d.format().slots();
+        for (int group = 0; group < slots; group += Integer.SIZE) {
+            int bits = d.memory.getAcquire(listed(d, group)); // G10J
+            for (; bits != 0; bits &= bits - 1) {
+                int slot = group + Integer.numberOfTrailingZeros(bits);
+                if (slot < slots) {
+                    long hazard = d.memory.getLongAcquire(word(d, slot)); // G4J
+                    if (isName(hazard)) {
+                        s.names.add(hazard);
+                        s.wildcards |= d.memory.getLongAcquire(wildcard(d, slot)) != 0; // G4J
+                    }
+                }
+            }
+        }
+        return s;
+    }
+
     private static void look(PureDomain d, Wait w, int slot, boolean named, boolean nested) {
         Memory m = d.memory;
         if (slot >= d.format().slots()) {

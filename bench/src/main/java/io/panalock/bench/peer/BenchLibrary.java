@@ -14,6 +14,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -25,6 +26,8 @@ public final class BenchLibrary {
     static final int VERSION = 2;
 
     static final String EXTRACT_PROPERTY = "panalock.extract.dir";
+    private static final int RTLD_NOW = 2;
+    private static final int RTLD_GLOBAL = 0x100;
     private static final Linker LINKER = Linker.nativeLinker();
     private static final SymbolLookup LOOKUP;
     private static final String WHY_NOT;
@@ -111,6 +114,7 @@ public final class BenchLibrary {
 
     private static String load() throws IOException {
         Library.require();
+        openUrcu();
         Path dir = Files.createTempDirectory(
                 directory(), "panalock-bench-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         Path file = dir.resolve("libpanalock_bench.so");
@@ -122,6 +126,21 @@ public final class BenchLibrary {
         } finally {
             Files.deleteIfExists(file);
             Files.deleteIfExists(dir);
+        }
+    }
+
+    /** liburcu, if it is there, before our library looks for it: it is not linked, so that all else works without. */
+    private static void openUrcu() {
+        try (Arena arena = Arena.ofConfined()) {
+            MethodHandle open = LINKER.downcallHandle(
+                    LINKER.defaultLookup().findOrThrow("dlopen"),
+                    FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
+            for (String flavour : List.of("memb", "mb", "qsbr", "bp")) {
+                MemorySegment unused = (MemorySegment)
+                        open.invokeExact(arena.allocateFrom("liburcu-" + flavour + ".so.8"), RTLD_NOW | RTLD_GLOBAL);
+            }
+        } catch (Throwable e) {
+            throw rethrow(e);
         }
     }
 
