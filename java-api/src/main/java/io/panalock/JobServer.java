@@ -25,6 +25,10 @@ import java.util.Optional;
  * further one is a byte read from make's pipe, and closing the token writes the same byte back. Where there is no
  * jobserver, or it cannot be reached, the implicit token is the only one: work goes on one by one.
  *
+ * <p>Who holds a token works, and never waits for another one meanwhile: make may hold all others for programs that do the
+ * same, and then everybody waits for ever. Take one for each job, in the thread that starts it, and let the job close it; what
+ * a job would like to have beside, it asks for with {@link #tryAcquire()}.
+ *
  * <p>Tokens go back when they are closed, and when the JVM exits, though not when it is killed. A descriptor that is shared
  * with make and its other children is never set to non-blocking mode: the pipe is opened anew for this process. Waiting
  * threads, virtual ones too, wait in Java for one daemon thread that waits for the pipe.
@@ -64,7 +68,7 @@ public abstract sealed class JobServer permits MakeClient {
     }
 
     /**
-     * Takes a token, waiting as long as it takes.
+     * Takes a token, waiting as long as it takes; not while the job that calls this holds one.
      *
      * @return the token, to be closed
      * @throws InterruptedException if the thread is interrupted; no token is lost by it

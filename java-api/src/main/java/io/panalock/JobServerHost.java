@@ -24,14 +24,18 @@ import java.util.Objects;
  * }
  *
  * <p>Each started program owns one job by itself, so the pipe starts with N - 1 tokens, whatever the number of programs
- * that run at once. A killed client of {@link JobServer} loses no token: what it held is put back at the next
- * {@link #recover()}, which {@link #close()} calls too.
+ * that run at once. A client of {@link JobServer} that is killed loses no token, at whatever instant: what it held is put back
+ * at the next {@link #recover()}, which {@link #close()} calls too. (For up to {@value #RECORDED_JOBS} jobs, unless the system
+ * grants its pipes more buffers than is usual: {@link #isRecorded()}. For more, {@link #reset()} mends it.)
  *
  * <p>Thread-safe. Source: the GNU make manual, "POSIX Jobserver Interaction".
  */
 public final class JobServerHost implements AutoCloseable {
     /** The most jobs: one token is one byte in a pipe, and a write must never block. */
     public static final int MAX_JOBS = 4096;
+
+    /** Up to so many jobs are recorded, by default and where a page has 4 KiB: that many buffers a pipe may have, and one. */
+    public static final int RECORDED_JOBS = 257;
 
     /** How programs find the pipe. */
     public enum Style {
@@ -48,8 +52,7 @@ public final class JobServerHost implements AutoCloseable {
     private final Style style;
     private final Path directory;
     private final Path fifo;
-    private final Path ledgerFile;
-    private final Ledger ledger;
+    private final Ledger ledger; // null: too many jobs for this system's pipes
     private final int fd;
     private boolean closed;
 
@@ -59,14 +62,24 @@ public final class JobServerHost implements AutoCloseable {
         directory = Files.createTempDirectory(
                 "panalock-jobserver-",
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        fifo = directory.resolve("tokens");
-        ledgerFile = directory.resolve("ledger");
-        ledger = Ledger.create(ledgerFile, Math.max(1, jobs - 1));
-        check("make", Posix.mkfifo(fifo.toString()));
-        fd = check("open", Posix.open(fifo.toString(), Posix.O_RDWR | Posix.O_NONBLOCK | Posix.O_CLOEXEC));
-        for (int i = 1; i < jobs; i++) {
-            check("fill", Posix.writeByte(fd, TOKEN));
+        fifo = directory.resolve(Ledger.TOKENS);
+        int opened = -1;
+        try {
+            check("make", Posix.mkfifo(fifo.toString()));
+            opened = check("open", Posix.open(fifo.toString(), Posix.O_RDWR | Posix.O_NONBLOCK | Posix.O_CLOEXEC));
+            for (int i = 1; i < jobs; i++) {
+                check("fill", Posix.writeByte(opened, TOKEN));
+            }
+            ledger = Ledger.create(directory, opened, jobs - 1);
+        } catch (IOException e) {
+            if (opened >= 0) {
+                Posix.close(opened);
+            }
+            Files.deleteIfExists(fifo);
+            Files.deleteIfExists(directory);
+            throw e;
         }
+        fd = opened;
     }
 
     private int check(String what, int result) throws IOException {
@@ -125,8 +138,16 @@ public final class JobServerHost implements AutoCloseable {
         ProcessBuilder builder = new ProcessBuilder(command);
         Map<String, String> environment = builder.environment();
         environment.put("MAKEFLAGS", makeFlags());
-        environment.put(Ledger.VARIABLE, ledgerFile.toString());
+        environment.remove(Ledger.VARIABLE); // of a host that we run under
+        if (ledger != null) {
+            environment.put(Ledger.VARIABLE, directory.toString());
+        }
         return builder;
+    }
+
+    /** {@return whether it is recorded which client holds which token, so that those of killed ones can be put back} */
+    public boolean isRecorded() {
+        return ledger != null;
     }
 
     /**
@@ -136,11 +157,7 @@ public final class JobServerHost implements AutoCloseable {
      */
     public synchronized int recover() {
         checkOpen();
-        List<Integer> abandoned = ledger.sweep();
-        for (int token : abandoned) {
-            Posix.writeByte(fd, token);
-        }
-        return abandoned.size();
+        return ledger == null ? 0 : ledger.sweep(fd);
     }
 
     /**
@@ -158,7 +175,7 @@ public final class JobServerHost implements AutoCloseable {
 
     /**
      * When no program runs any more that was started here: makes the pipe hold exactly {@code jobs - 1} tokens again.
-     * What is missing was held by killed programs that keep no ledger, or were killed while they took a token.
+     * What is missing was held by killed programs that are no {@link JobServer}.
      *
      * @return how many were missing; negative: how many there were too many
      */
@@ -194,9 +211,10 @@ public final class JobServerHost implements AutoCloseable {
         recover();
         closed = true;
         Posix.close(fd);
-        ledger.close();
+        if (ledger != null) {
+            ledger.close();
+        }
         Files.deleteIfExists(fifo);
-        Files.deleteIfExists(ledgerFile);
         Files.deleteIfExists(directory);
     }
 }

@@ -1,131 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock;
 
+import io.panalock.internal.Posix;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
 import java.util.Map;
 
 /**
- * Who holds a token of a {@link JobServerHost}, so that the tokens of killed processes can be told from those in use: a
- * file of one entry a token. A holder keeps a file lock on its entry's byte, which the kernel drops when the process ends,
- * however it ends; the byte says what it holds.
+ * Who holds a token of a {@link JobServerHost}, so that the tokens of killed processes can be told from those in use: an
+ * entry a token, each of which is a FIFO of its own and a byte of a file to lock.
  *
- * <p>Before it reads from the pipe a client locks a free entry and writes TAKING; after it, the token. A killed client thus
- * leaves an unlocked entry with a token (the host puts it back), or with TAKING: it may or may not have read one.
+ * <p>A client locks the byte of an entry; the kernel drops that lock when the process ends, however it ends. Then it
+ * <em>moves</em> a token from the pipe into the entry's FIFO, and later back, by one system call each. So at every moment the
+ * token lies in exactly one of the two, and a FIFO that is not empty though nobody locks its entry holds a dead process's.
+ *
+ * <p>A byte that was moved takes a buffer of the pipe for itself, and a pipe has few, so there is no ledger where they are
+ * fewer than the tokens: a write into the pipe, which make does too, must never wait.
  */
 final class Ledger implements AutoCloseable {
-    /** Names the file; set by the host for the programs that it starts. */
+    /** Names the directory; set by the host for the programs that it starts. */
     static final String VARIABLE = "PANALOCK_JOBSERVER_LEDGER";
 
-    private static final int FREE = 0;
-    private static final int TAKING = 1;
-    private static final int TOKEN = 0x100; // plus the byte
-    private static final int ENTRY_BYTES = Short.BYTES;
+    /** The pipe's name in that directory. */
+    static final String TOKENS = "tokens";
 
+    private static final String LOCKS = "locks";
+    private static final String HELD = "held-";
+
+    private final Path directory;
     private final FileChannel file; // for its locks only: an interrupted thread's read or write would close it
-    private final MappedByteBuffer states;
     private final int entries;
+    private final int[] kept; // the host's openings, without which what lies in a FIFO is gone with its last user
 
-    private Ledger(FileChannel file) throws IOException {
+    private Ledger(Path directory, FileChannel file, int entries, int[] kept) {
+        this.directory = directory;
         this.file = file;
-        entries = (int) (file.size() / ENTRY_BYTES);
-        states = file.map(FileChannel.MapMode.READ_WRITE, 0, (long) entries * ENTRY_BYTES);
+        this.entries = entries;
+        this.kept = kept;
     }
 
-    /** The ledger that the environment names, or null. */
-    static Ledger named(Map<String, String> environment) {
-        String path = environment.get(VARIABLE);
-        if (path == null) {
+    /**
+     * The ledger that the environment names, or null: there is none, the host has gone, or it is about another pipe than
+     * ours, as in a recipe of a make that was started inside with its own -j.
+     */
+    static Ledger named(Map<String, String> environment, int pipe) {
+        String name = environment.get(VARIABLE);
+        if (name == null) {
             return null;
         }
         try {
-            return open(Path.of(path));
+            Path directory = Path.of(name);
+            if (!Files.isSameFile(directory.resolve(TOKENS), Path.of("/proc/self/fd/" + pipe))) {
+                return null;
+            }
+            FileChannel file =
+                    FileChannel.open(directory.resolve(LOCKS), StandardOpenOption.READ, StandardOpenOption.WRITE);
+            return new Ledger(directory, file, (int) file.size(), null);
         } catch (IOException e) {
-            return null; // the host has gone; its pipe may live on
+            return null;
         }
     }
 
-    static Ledger open(Path path) throws IOException {
-        return new Ledger(FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE));
+    /** A new ledger in the directory for a pipe of so many tokens, which lie in it; null if it cannot be had here. */
+    static Ledger create(Path directory, int pipe, int tokens) throws IOException {
+        if (tokens == 0 || Posix.growPipe(pipe, tokens) < tokens) {
+            return null;
+        }
+        FileChannel file = FileChannel.open(
+                directory.resolve(LOCKS), StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        Ledger ledger = new Ledger(directory, file, tokens, new int[tokens]);
+        file.write(ByteBuffer.allocate(tokens));
+        Arrays.fill(ledger.kept, -1);
+        for (int i = 0; i < tokens; i++) {
+            String path = ledger.held(i);
+            if (Posix.mkfifo(path) < 0 || (ledger.kept[i] = Posix.open(path, Posix.O_RDWR | Posix.O_NONBLOCK | Posix.O_CLOEXEC)) < 0) {
+                ledger.close();
+                return null;
+            }
+            Posix.shrinkPipe(ledger.kept[i]);
+        }
+        // Not every kernel moves bytes between pipes.
+        if (Posix.move(pipe, ledger.kept[0]) < 0 || Posix.move(ledger.kept[0], pipe) < 0) {
+            ledger.close();
+            return null;
+        }
+        return ledger;
     }
 
-    static Ledger create(Path path, int entries) throws IOException {
-        FileChannel file = FileChannel.open(
-                path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE);
-        file.write(ByteBuffer.allocate(entries * ENTRY_BYTES));
-        return new Ledger(file);
+    private String held(int index) {
+        return directory.resolve(HELD + index).toString();
     }
 
     /** What one process is about to take, or holds. */
     final class Entry {
         private final int index;
         private final FileLock lock;
+        private final int fifo;
 
-        private Entry(int index, FileLock lock) {
+        private Entry(int index, FileLock lock, int fifo) {
             this.index = index;
             this.lock = lock;
+            this.fifo = fifo;
         }
 
-        void holds(int token) {
-            put(index, TOKEN | token);
-        }
-
-        void end() {
-            put(index, FREE);
-            try {
-                lock.release();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
+        /** Takes a token: 0, or why not. Without one the entry has ended. */
+        int take(int pipe) {
+            // A killed process's token may lie here, which is as good as another one.
+            int error = Posix.pollIn(fifo, 0) > 0 ? 0 : Posix.move(pipe, fifo);
+            if (error != 0) {
+                end();
             }
+            return error;
+        }
+
+        /** Puts the token back and ends: 0, or why not; then the host finds it. */
+        int giveBack(int pipe) {
+            int error = Posix.move(fifo, pipe);
+            end();
+            return error;
+        }
+
+        private void end() {
+            Posix.close(fifo);
+            release(lock);
+        }
+
+        @Override
+        public String toString() {
+            return HELD + index;
         }
     }
 
     /** An entry of our own, or null if none is free: then the token is not recorded. */
     Entry begin() {
-        for (int i = 0; i < entries; i++) {
+        int first = (int) (ProcessHandle.current().pid() % entries); // others start elsewhere
+        for (int k = 0; k < entries; k++) {
+            int i = (first + k) % entries;
             FileLock lock = tryLock(i);
             if (lock == null) {
                 continue;
             }
-            if (get(i) == FREE) {
-                put(i, TAKING);
-                return new Entry(i, lock);
+            int fifo = Posix.open(held(i), Posix.O_RDWR | Posix.O_NONBLOCK | Posix.O_CLOEXEC);
+            if (fifo >= 0) {
+                return new Entry(i, lock, fifo);
             }
-            release(lock); // a killed process's, for the host to see to
+            release(lock);
         }
         return null;
     }
 
-    /** The tokens of processes that have ended; their entries, and those that cannot be told, are free afterwards. */
-    List<Integer> sweep() {
-        List<Integer> abandoned = new ArrayList<>();
+    /** Puts the tokens of processes that have ended back into the pipe: how many. For the host. */
+    int sweep(int pipe) {
+        int count = 0;
         for (int i = 0; i < entries; i++) {
-            FileLock lock = get(i) == FREE ? null : tryLock(i);
+            if (Posix.pollIn(kept[i], 0) <= 0) {
+                continue;
+            }
+            FileLock lock = tryLock(i);
             if (lock == null) {
                 continue;
             }
-            int state = get(i);
-            put(i, FREE);
+            count += Posix.move(kept[i], pipe) == 0 ? 1 : 0; // else given back just before
             release(lock);
-            if ((state & TOKEN) != 0) {
-                abandoned.add(state & 0xff);
-            }
         }
-        return abandoned;
+        return count;
     }
 
     private FileLock tryLock(int index) {
         try {
-            return file.tryLock((long) index * ENTRY_BYTES, 1, false);
+            return file.tryLock(index, 1, false);
         } catch (OverlappingFileLockException e) {
             return null; // ours already
         } catch (IOException e) {
@@ -141,16 +192,16 @@ final class Ledger implements AutoCloseable {
         }
     }
 
-    private int get(int index) {
-        return states.getShort(index * ENTRY_BYTES);
-    }
-
-    private void put(int index, int value) {
-        states.putShort(index * ENTRY_BYTES, (short) value);
-    }
-
+    /** Ends it; for the host, who made the files. */
     @Override
     public void close() throws IOException {
         file.close();
+        for (int i = 0; i < entries; i++) {
+            if (kept[i] >= 0) {
+                Posix.close(kept[i]);
+            }
+            Files.deleteIfExists(Path.of(held(i)));
+        }
+        Files.deleteIfExists(directory.resolve(LOCKS));
     }
 }

@@ -115,7 +115,7 @@ final class MakeClient extends JobServer {
     }
 
     private static MakeClient connected(MakeFlags flags, Pipe pipe, Map<String, String> environment) {
-        MakeClient client = new MakeClient(flags, pipe, Ledger.named(environment), Optional.empty());
+        MakeClient client = new MakeClient(flags, pipe, Ledger.named(environment, pipe.read()), Optional.empty());
         Runtime.getRuntime().addShutdownHook(new Thread(client::returnAll, "panalock-jobserver-exit"));
         return client;
     }
@@ -218,19 +218,13 @@ final class MakeClient extends JobServer {
             return null;
         }
         Ledger.Entry entry = ledger == null ? null : ledger.begin();
-        int value = Posix.readByte(pipe.read());
+        int value = entry == null ? Posix.readByte(pipe.read()) : entry.take(pipe.read());
+        if (value == -Posix.EAGAIN) {
+            return null;
+        }
         if (value < 0) {
-            if (entry != null) {
-                entry.end();
-            }
-            if (value == -Posix.EAGAIN) {
-                return null;
-            }
             throw new IllegalStateException("the jobserver's pipe cannot be read: "
                     + (value == -Posix.EPIPE ? "make has closed it" : "error " + -value));
-        }
-        if (entry != null) {
-            entry.holds(value);
         }
         Held token = new Held(this, value, entry);
         held.add(token);
@@ -316,10 +310,7 @@ final class MakeClient extends JobServer {
     }
 
     private void writeBack(Held token) {
-        int error = Posix.writeByte(pipe.write(), token.value);
-        if (token.entry != null) {
-            token.entry.end();
-        }
+        int error = token.entry == null ? Posix.writeByte(pipe.write(), token.value) : token.entry.giveBack(pipe.write());
         if (error != 0 && !exiting) {
             throw new IllegalStateException("a token cannot be returned to the jobserver: error " + -error);
         }
@@ -341,7 +332,7 @@ final class MakeClient extends JobServer {
         static final int IMPLICIT = -1;
 
         private final MakeClient owner;
-        private final int value;
+        private final int value; // the byte, unless an entry has it
         private final Ledger.Entry entry;
         private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -365,7 +356,7 @@ final class MakeClient extends JobServer {
 
         @Override
         public String toString() {
-            return isImplicit() ? "Token[implicit]" : "Token[" + value + "]";
+            return "Token[" + (isImplicit() ? "implicit" : entry != null ? entry : value) + "]";
         }
     }
 }

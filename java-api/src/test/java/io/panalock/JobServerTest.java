@@ -13,16 +13,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(900)
 class JobServerTest {
+    private static final int ROUNDS = 6; // of killing a JVM
+
     @TempDir
     Path directory;
 
@@ -236,7 +238,7 @@ class JobServerTest {
         /** Of a descriptor that make passed on, if there is one. */
         private static boolean nonBlocking(int fd) throws IOException {
             Path info = Path.of("/proc/self/fdinfo/" + fd);
-            if (!Files.exists(info)) {
+            if (!System.getenv("MAKEFLAGS").endsWith(fd + "," + fd)) {
                 return false;
             }
             String flags = Files.readAllLines(info).get(1).split("\\s+")[1];
@@ -278,6 +280,107 @@ class JobServerTest {
         }
     }
 
+    /** Takes and gives back as fast as it can, until it is killed. */
+    static final class Juggler {
+        public static void main(String[] arguments) throws Exception {
+            JobServer jobs = JobServer.fromEnvironment();
+            jobs.acquire();
+            while (true) {
+                jobs.acquire().close();
+                Files.write(Path.of(arguments[0]), new byte[1]);
+            }
+        }
+    }
+
+    @Test
+    void aClientThatIsKilledAtAnyInstantLosesNoTokenAndAddsNone() throws Exception {
+        Random random = new Random(3);
+        try (JobServerHost host = JobServerHost.create(3)) {
+            for (int round = 0; round < ROUNDS; round++) {
+                Path ready = directory.resolve("ready" + round);
+                Process p = Child.running(Juggler.class)
+                        .in(host.command("unused").environment())
+                        .arguments(ready)
+                        .start(directory.resolve("out" + round));
+                Eventually.until("the child takes tokens", () -> Files.exists(ready));
+                Thread.sleep(random.nextInt(30));
+                p.destroyForcibly().waitFor();
+                assertThat(host.recover()).isBetween(0, 1);
+                assertThat(host.available()).describedAs("round " + round).isEqualTo(2);
+            }
+        }
+    }
+
+    @Test
+    void aLedgerIsForItsOwnPipeOnly() throws Exception {
+        try (JobServerHost outer = JobServerHost.create(2); JobServerHost inner = JobServerHost.create(2)) {
+            // A recipe of a make that was started inside with its own -j: its pipe, but the outer one's ledger.
+            Map<String, String> environment = outer.command("unused").environment();
+            environment.put("MAKEFLAGS", inner.makeFlags());
+            JobServer jobs = JobServer.from(environment);
+            try (JobServer.Token _ = jobs.acquire();
+                    JobServer.Token second = jobs.tryAcquire().orElseThrow()) {
+                assertThat(second).hasToString("Token[43]"); // '+'
+                assertThat(outer.available()).isEqualTo(1);
+                assertThat(inner.available()).isZero();
+                assertThat(outer.recover() + inner.recover()).isZero();
+            }
+            assertThat(outer.available()).isEqualTo(1);
+            assertThat(inner.available()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void moreJobsThanAPipeHasBuffersAreNotRecorded() throws Exception {
+        try (JobServerHost host = JobServerHost.create(JobServerHost.MAX_JOBS)) {
+            JobServer jobs = client(host);
+            for (int i = 0; i < JobServerHost.MAX_JOBS; i++) {
+                assertThat(jobs.tryAcquire()).isPresent();
+            }
+            assertThat(jobs.tryAcquire()).isEmpty();
+            if (!host.isRecorded()) { // a system may be more generous
+                assertThat(host.reset()).isEqualTo(JobServerHost.MAX_JOBS - 1);
+            }
+        }
+    }
+
+    /** Moved bytes take a buffer of the pipe each; a write by others must find room all the same, whatever the order. */
+    @Test
+    void tokensThatWereMovedNeverFillThePipe() throws Exception {
+        int count = 40;
+        try (JobServerHost host = JobServerHost.create(count)) {
+            assertThat(host.isRecorded()).isTrue();
+            int fd = Posix.open(host.makeFlags().replaceAll(".*fifo:", ""), Posix.O_RDWR | Posix.O_NONBLOCK);
+            JobServer jobs = client(host);
+            Random random = new Random(11);
+            List<JobServer.Token> ours = new ArrayList<>();
+            int make = 0;
+            for (int i = 0; i < 20_000; i++) {
+                switch (random.nextInt(4)) {
+                    case 0 -> jobs.tryAcquire().ifPresent(ours::add);
+                    case 1 -> make += Posix.readByte(fd) >= 0 ? 1 : 0;
+                    case 2 -> {
+                        if (!ours.isEmpty()) {
+                            ours.remove(random.nextInt(ours.size())).close();
+                        }
+                    }
+                    default -> {
+                        if (make > 0) {
+                            assertThat(Posix.writeByte(fd, '+')).isZero();
+                            make--;
+                        }
+                    }
+                }
+            }
+            ours.forEach(JobServer.Token::close);
+            for (; make > 0; make--) {
+                assertThat(Posix.writeByte(fd, '+')).isZero();
+            }
+            assertThat(host.available()).isEqualTo(count - 1);
+            Posix.close(fd);
+        }
+    }
+
     /** What a recipe starts: uses a second token if there is one. */
     static final class Recipe {
         public static void main(String[] arguments) throws Exception {
@@ -287,17 +390,6 @@ class JobServerTest {
             }
             System.out.println("recipe " + arguments[0] + " connected " + jobs.isConnected());
         }
-    }
-
-    private String makefile(int targets, String prefix) {
-        StringBuilder text = new StringBuilder("all:");
-        for (int i = 0; i < targets; i++) {
-            text.append(" t").append(i);
-        }
-        String command = Child.running(Recipe.class).command().stream()
-                .map(word -> "'" + word.replace("$", "$$") + "'")
-                .collect(Collectors.joining(" "));
-        return text + "\nt%:\n\t" + prefix + "@" + command + " $@\n";
     }
 
     private Child.Result make(List<String> command, Map<String, String> environment) throws Exception {
@@ -317,7 +409,7 @@ class JobServerTest {
     @Test
     void aRecipeOfRealMakeIsAClient() throws Exception {
         int targets = 6;
-        Files.writeString(directory.resolve("Makefile"), makefile(targets, "+"));
+        Makefile.write(directory, targets, "+", Recipe.class, "");
         Child.Result r = make(List.of("make", "-j3"), Map.of());
         assertThat(r.exitCode()).describedAs(r.output()).isZero();
         assertThat(r.output()).doesNotContain("INTERNAL").doesNotContain("warning");
@@ -328,7 +420,7 @@ class JobServerTest {
 
     @Test
     void aRecipeWithoutThePlusIsToldWhatToDo() throws Exception {
-        Files.writeString(directory.resolve("Makefile"), makefile(2, ""));
+        Makefile.write(directory, 2, "", Recipe.class, "");
         Child.Result r = make(List.of("make", "-j3"), Map.of());
         assertThat(r.exitCode()).describedAs(r.output()).isZero();
         assertThat(r.output()).contains("recipe t0 connected false").contains("'+'");
@@ -336,7 +428,7 @@ class JobServerTest {
 
     @Test
     void severalRealMakesShareOneServer() throws Exception {
-        Files.writeString(directory.resolve("Makefile"), makefile(5, "+"));
+        Makefile.write(directory, 5, "+", Recipe.class, "");
         try (JobServerHost host = JobServerHost.create(4, JobServerHost.Style.DESCRIPTORS)) {
             List<Thread> makes = new ArrayList<>();
             AtomicInteger ok = new AtomicInteger();

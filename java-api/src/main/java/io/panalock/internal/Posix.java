@@ -28,6 +28,10 @@ public final class Posix {
     public static final int EAGAIN = 11;
     public static final int EPIPE = 32;
     private static final int F_GETFD = 1;
+    private static final int F_SETPIPE_SZ = 1031;
+    private static final int SPLICE_F_NONBLOCK = 2;
+    private static final int SC_PAGESIZE = 30;
+    private static final int LEAST_BUFFERS = 16; // what every pipe has
     private static final short POLLIN = 1;
 
     private static final Linker LINKER = Linker.nativeLinker();
@@ -35,12 +39,16 @@ public final class Posix {
     private static final VarHandle ERRNO = STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
 
     private static final MethodHandle OPEN = variadic("open", 2, FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT));
-    private static final MethodHandle FCNTL = variadic("fcntl", 2, FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+    private static final MethodHandle FCNTL =
+            variadic("fcntl", 2, FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle MKFIFO = call("mkfifo", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
     private static final MethodHandle CLOSE = call("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle READ = call("read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
     private static final MethodHandle WRITE = call("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
     private static final MethodHandle POLL = call("poll", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle SPLICE = call(
+            "splice", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle SYSCONF = call("sysconf", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
 
     private static final StructLayout POLLFD = MemoryLayout.structLayout(
             JAVA_INT.withName("fd"), JAVA_SHORT.withName("events"), JAVA_SHORT.withName("revents"));
@@ -92,7 +100,7 @@ public final class Posix {
     }
 
     public static boolean isOpen(int fd) {
-        return errnoOr((a, s) -> (int) FCNTL.invokeExact(s, fd, F_GETFD)) >= 0;
+        return errnoOr((a, s) -> (int) FCNTL.invokeExact(s, fd, F_GETFD, 0)) >= 0;
     }
 
     /** Reads one byte: 0..255; -EAGAIN; -EPIPE at the end of the file. Starts again after a signal. */
@@ -121,6 +129,36 @@ public final class Posix {
             } while (n < 0 && (int) ERRNO.get(s, 0L) == EINTR);
             return n < 0 ? n : 0;
         });
+    }
+
+    /** Moves one byte from a pipe to another, without waiting, at once: it is in one or in the other. 0, or why not. */
+    public static int move(int from, int to) {
+        return (int) errnoOr((a, s) -> {
+            long n;
+            do {
+                n = (long) SPLICE.invokeExact(s, from, MemorySegment.NULL, to, MemorySegment.NULL, 1L, SPLICE_F_NONBLOCK);
+            } while (n < 0 && (int) ERRNO.get(s, 0L) == EINTR);
+            if (n == 0) {
+                ERRNO.set(s, 0L, EPIPE);
+                return -1;
+            }
+            return n < 0 ? n : 0;
+        });
+    }
+
+    /** Gives a pipe room for so many buffers, if it is allowed: how many it has then, or -errno. */
+    public static int growPipe(int fd, int buffers) {
+        return (int) errnoOr((a, s) -> {
+            long page = (long) SYSCONF.invokeExact(s, SC_PAGESIZE);
+            long bytes = Math.max(buffers, LEAST_BUFFERS) * page;
+            int granted = (int) FCNTL.invokeExact(s, fd, F_SETPIPE_SZ, (int) bytes);
+            return granted < 0 ? granted : granted / page;
+        });
+    }
+
+    /** Gives back the room of a pipe that never holds more than a byte. Only a favour to others. */
+    public static void shrinkPipe(int fd) {
+        errnoOr((a, s) -> (int) FCNTL.invokeExact(s, fd, F_SETPIPE_SZ, 1));
     }
 
     /** Waits until the descriptor can be read or {@code millis} have passed (-1: no limit): how many can, or -errno. */
