@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 
 import io.panalock.internal.Layouts;
 import io.panalock.internal.Library;
-import io.panalock.internal.NativeWaker;
 import io.panalock.internal.Parking;
 import io.panalock.internal.ffm.panalock_h;
 import java.lang.foreign.Arena;

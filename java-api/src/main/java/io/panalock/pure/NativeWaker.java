@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.panalock.internal;
+package io.panalock.pure;
 
+import io.panalock.internal.Words;
 import io.panalock.internal.ffm.panalock_h;
-import io.panalock.pure.Waker;
 import java.lang.foreign.MemorySegment;
 
-/** What the pure twins need of native code. */
+/** What the pure twins need of native code, where there is any. Not among the internal classes: those know nothing of the twins. */
 public final class NativeWaker implements Waker {
     private static final long RECOVER_INTERVAL_NANOS = 10_000_000;
 
