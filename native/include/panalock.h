@@ -19,6 +19,7 @@
 #include <panalock/mutex.h>
 #include <panalock/rqspinlock.h>
 #include <panalock/locktable.h>
+#include <panalock/lockdep.h>
 #include <panalock/bridge.h>
 
 #endif

@@ -4,6 +4,7 @@ package io.panalock;
 import static io.panalock.internal.Words.LONG;
 import static io.panalock.internal.Words.Whole.ALL;
 
+import io.panalock.internal.Words.Whole;
 import io.panalock.pure.Hazards;
 import java.lang.ref.Reference;
 
@@ -13,20 +14,26 @@ import java.lang.ref.Reference;
  * closed in the reverse order of their beginning, as try-with-resources does.
  */
 public final class HazardGuard implements AutoCloseable {
+    private static final int CLOSED = -1;
+
     private final LockThread self;
     private final int depth;
 
     private HazardDomain hazards;
+
+    /**
+     * Of the slot, while this is an outermost guard that is begun and ended in place; else 0. In place, the slot says all that
+     * there is to know: two stores a guard, both into it. What the fast paths read there only this thread writes.
+     */
+    private long word;
+
+    // Not in place:
+
     private long guard; // what the slot goes back to
     private long name;
 
-    /** How many guards that began later are open: 0, or this one cannot be closed; -1 while it is closed itself. */
+    /** How many guards that began later are open: 0, or this one cannot be closed; CLOSED while it is closed itself. */
     private int inside = CLOSED;
-
-    private static final int CLOSED = -1;
-
-    /** Of the slot, while this is an outermost guard that is begun and ended in place; else 0. */
-    private long word;
 
     HazardGuard(LockThread self, int depth) {
         this.self = self;
@@ -35,11 +42,10 @@ public final class HazardGuard implements AutoCloseable {
 
     /** Begins in place if possible: an outermost guard of a platform thread that has begun one before. */
     boolean begin(HazardDomain h, long n) {
-        long w = word; // read once, so that its bounds are checked once
-        if (hazards != h || w == 0 || (long) LONG.getOpaque(ALL, w) != Hazards.IDLE) {
+        long w = Whole.pair(word);
+        if (hazards != h || w == 0 || (long) LONG.get(ALL, w) != Hazards.IDLE) {
             return false;
         }
-        inside = 0;
         LONG.setRelease(ALL, w, n); // G1J: release, pairs with G4, G4J
         return true;
     }
@@ -56,12 +62,13 @@ public final class HazardGuard implements AutoCloseable {
     }
 
     boolean isOpen() {
-        return inside != CLOSED;
+        return word != 0 ? (long) LONG.get(ALL, word) != Hazards.IDLE : inside != CLOSED;
     }
 
     /** {@return what is protected: an address, or in a shared domain a name that all processes agree on} */
     public long name() {
-        return word != 0 ? (long) LONG.getOpaque(ALL, word) : name; // in place, the slot has it
+        long w = Whole.pair(word);
+        return w != 0 ? (long) LONG.get(ALL, w) : name;
     }
 
     /**
@@ -71,9 +78,8 @@ public final class HazardGuard implements AutoCloseable {
      */
     @Override
     public void close() {
-        long w = word;
-        if (inside == 0 && w != 0) {
-            inside = CLOSED;
+        long w = Whole.pair(word);
+        if (w != 0 && (long) LONG.get(ALL, w) != Hazards.IDLE && (long) LONG.get(ALL, w + Hazards.WILDCARD_FROM_WORD) == 0) {
             LONG.setRelease(ALL, w, Hazards.IDLE); // G2J: release, pairs with G4, G4J
             Reference.reachabilityFence(this);
         } else {
@@ -82,9 +88,9 @@ public final class HazardGuard implements AutoCloseable {
     }
 
     private void closeSlowly() {
-        if (inside != 0) {
+        if (word != 0 || inside != 0) {
             throw new IllegalStateException(
-                    inside == CLOSED
+                    !isOpen()
                             ? "this guard of " + self.thread().getName() + " is closed already."
                             : "guards of " + self.thread().getName() + " that began later are open: close them first.");
         }

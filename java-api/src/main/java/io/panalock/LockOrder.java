@@ -26,6 +26,10 @@ import java.util.function.Consumer;
 final class LockOrder {
     private static final int TRACE = 16;
 
+    /** Classes of this library that stand between the program and the validator. */
+    private static final Set<String> OWN = Set.of("io.panalock.LockOrder", "io.panalock.WatchedLock",
+            "io.panalock.WatchedSpinLock", "io.panalock.Lockdep", "io.panalock.OsqMutex", "io.panalock.RqSpinLock");
+
     private static final class Held {
         final Object lock;
         final LockClass type;
@@ -171,9 +175,7 @@ final class LockOrder {
     private static List<StackTraceElement> trace(Throwable where) {
         List<StackTraceElement> trace = new ArrayList<>();
         for (StackTraceElement e : where.getStackTrace()) {
-            String c = e.getClassName();
-            boolean own = c.equals("io.panalock.LockOrder") || c.equals("io.panalock.WatchedLock")
-                    || c.equals("io.panalock.WatchedSpinLock") || c.equals("io.panalock.Lockdep");
+            boolean own = OWN.contains(e.getClassName());
             if ((!own || !trace.isEmpty()) && trace.size() < TRACE) {
                 trace.add(e);
             }

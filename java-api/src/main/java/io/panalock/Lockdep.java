@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 
 /**
- * The lock-order validator: with {@code -Dpanalock.lockdep=on} every acquisition of every {@link QSpinLock} of this JVM, and
- * of every lock given to {@link #watch}, is noted, and the first time that an order of acquisitions <em>could</em> deadlock it
+ * The lock-order validator: with {@code -Dpanalock.lockdep=on} every acquisition of every {@link QSpinLock} and
+ * {@link OsqMutex} of this JVM, and of every lock given to {@link #watch}, is noted, and the first time that an order of acquisitions <em>could</em> deadlock it
  * is reported with the stack traces of all orders that take part, whether or not it did. Also: recursion, locks held by
  * threads that have ended, releases of what is not held.
  *
@@ -35,6 +35,7 @@ public final class Lockdep {
     private static final List<Consumer<LockOrderReport>> LISTENERS = new CopyOnWriteArrayList<>();
     private static final LockOrder ORDER = new LockOrder(Lockdep::report);
     private static final ConcurrentHashMap<String, LockClass> BY_PLACE = new ConcurrentHashMap<>();
+    private static final ConcurrentHashMap<Long, Long> IDENTITIES = new ConcurrentHashMap<>();
 
     private Lockdep() {}
 
@@ -89,8 +90,18 @@ public final class Lockdep {
         return ORDER;
     }
 
-    /** The class of a lock that was given none: its name, or else the place in the program that makes it. */
-    static LockClass classOf(String name) {
+    /** One object for each address: several lock objects may stand for one lock. */
+    static Object identityOf(long address) {
+        Long boxed = address;
+        Long before = IDENTITIES.putIfAbsent(boxed, boxed);
+        return before != null ? before : boxed;
+    }
+
+    /** The class of a lock: the one that it was given, or else its name, or the place in the program that makes it. */
+    static LockClass classOf(LockClass given, String name) {
+        if (given != null) {
+            return given;
+        }
         String key = name != null ? name : StackWalker.getInstance()
                 .walk(s -> s.filter(f -> !f.getClassName().startsWith("io.panalock.")).findFirst())
                 .map(f -> "locks made at " + f.getClassName() + "." + f.getMethodName() + ":" + f.getLineNumber())

@@ -71,6 +71,11 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
     private final Held held = this::unlock;
     private final Admission admission = new Admission(); // of virtual threads that have no slot
 
+    /** For the lock-order validator; null while it is off. */
+    private final LockClass lockClass;
+
+    private final Object identity;
+
     /** The platform thread that used this object last: found again without a look-up. Racy, and checked at every use. */
     private LockThread last;
 
@@ -84,6 +89,8 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
         poolIndex = p.poolIndex;
         waitFlags = spinning ? 0 : Layouts.WAIT_BLOCK;
         pureWord = PureMutex.at(p.whole ? Memory.whole() : Memory.of(word), address);
+        lockClass = Lockdep.ON ? Lockdep.classOf(p.lockClass, p.name) : null;
+        identity = Lockdep.ON ? Lockdep.identityOf(address) : null;
     }
 
     // ---- making one ----
@@ -122,6 +129,7 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
         private LockDomain domain;
         private Backend backend = Backend.ofDefault();
         private String name;
+        private LockClass lockClass;
         private boolean spinning = true;
 
         private Builder() {}
@@ -156,6 +164,17 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
          */
         public Builder name(String name) {
             this.name = Objects.requireNonNull(name, "name");
+            return this;
+        }
+
+        /**
+         * What the lock-order validator takes it for, see {@link Lockdep}; else its name, or the place that makes it.
+         *
+         * @param type the mutex's class
+         * @return this
+         */
+        public Builder lockClass(LockClass type) {
+            this.lockClass = Objects.requireNonNull(type, "type");
             return this;
         }
 
@@ -220,6 +239,7 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
             p.layout = Layout.WIDE; // the size and alignment of a mutex
             p.backend = backend;
             p.name = name;
+            p.lockClass = lockClass;
             return p;
         }
 
@@ -309,7 +329,7 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
         int slot = slot(self);
         if (take(self, slot)) {
             self.owns();
-            return true;
+            return acquired();
         }
         self.released();
         if (QSpin.whyBusy(pureWord) == -Layouts.ESHUTDOWN) {
@@ -328,11 +348,13 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
         if (Thread.interrupted()) {
             throw new InterruptedException();
         }
+        acquiring();
         int result = waitFor(self(), Layouts.WAIT_INTERRUPTIBLE, FOREVER);
         if (result == -Layouts.EINTR) {
             throw new InterruptedException();
         }
         check(result);
+        acquired();
     }
 
     /**
@@ -360,7 +382,7 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
             return false;
         }
         check(result);
-        return true;
+        return acquired();
     }
 
     /**
@@ -516,15 +538,35 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
     }
 
     private void acquire(LockThread self) {
+        acquiring();
         int slot = self.slotIfAny();
         if (slot != 0 && take(self, slot)) {
             self.owns();
         } else {
             check(waitFor(self, 0, FOREVER));
         }
+        acquired();
+    }
+
+    // What the lock-order validator is told. While it is off these are nothing, and the compiler knows.
+
+    private void acquiring() {
+        if (Lockdep.ON) {
+            Lockdep.order().acquiring(identity, lockClass);
+        }
+    }
+
+    private boolean acquired() {
+        if (Lockdep.ON) {
+            Lockdep.order().acquired(identity, lockClass);
+        }
+        return true;
     }
 
     private void release(LockThread self) {
+        if (Lockdep.ON) {
+            Lockdep.order().releasing(identity, lockClass);
+        }
         int slot = self.slotIfAny();
         int result = slot == 0 ? -Layouts.EPERM : release(self, slot);
         if (result != 0) {

@@ -362,7 +362,7 @@ public abstract sealed class QSpinLock implements Lock
                 lock = new CheckedLock(this, lock);
             }
             if (Lockdep.ON) {
-                lock = new WatchedSpinLock(this, lock, lockClass != null ? lockClass : Lockdep.classOf(name));
+                lock = new WatchedSpinLock(this, lock, Lockdep.classOf(lockClass, name));
             }
             if (ownsPoolWord) {
                 domain.giveBackAfter(lock, lock.address);

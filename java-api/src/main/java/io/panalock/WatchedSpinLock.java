@@ -1,31 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock;
 
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /** A {@link QSpinLock}, with its acquisitions told to the lock-order validator. Exists only when that is on. */
 final class WatchedSpinLock extends QSpinLock {
     private final QSpinLock lock;
     private final LockClass type;
-    private final Long identity; // several objects may stand for one lock
+    private final Object identity; // several objects may stand for one lock
 
     WatchedSpinLock(Plan p, QSpinLock lock, LockClass type) {
         super(p);
         this.lock = lock;
         this.type = type;
-        this.identity = Identities.of(address);
-    }
-
-    /** One object for each address. */
-    private static final class Identities {
-        private static final ConcurrentHashMap<Long, Long> ALL = new ConcurrentHashMap<>();
-
-        static Long of(long address) {
-            Long boxed = address;
-            Long before = ALL.putIfAbsent(boxed, boxed);
-            return before != null ? before : boxed;
-        }
+        this.identity = Lockdep.identityOf(address);
     }
 
     @Override

@@ -69,6 +69,29 @@ class LockdepTest {
                 orders.unlock(); // by another thread
                 require(reports.size() == 1 && reports.getFirst().kind() == LockOrderReport.Kind.NOT_HELD, "a stranger's unlock");
                 reports.clear();
+                OsqMutex mutex = OsqMutex.builder().backend(b).name("mutex " + b).allocate();
+                Lock third = Lockdep.watch(new ReentrantLock(), LockClass.of("third " + b));
+                try (var _ = mutex.acquire()) {
+                    third.lock();
+                    third.unlock();
+                }
+                require(mutex.tryLock() && reports.isEmpty(), "nothing yet");
+                try {
+                    mutex.lock();
+                    throw new AssertionError();
+                } catch (IllegalMonitorStateException e) {
+                    require(reports.size() == 1 && reports.getFirst().kind() == LockOrderReport.Kind.RECURSION, "recursion");
+                    reports.clear();
+                }
+                mutex.unlock();
+                third.lock();
+                mutex.lock(LockThread.current(mutex.domain()));
+                require(reports.size() == 1 && reports.getFirst().kind() == LockOrderReport.Kind.INVERSION, "the mutex");
+                require(reports.getFirst().message().contains("mutex " + b), "the mutex's name");
+                require(reports.getFirst().orders().getLast().acquired().getFirst().getClassName().contains("LockdepTest"), "its place");
+                mutex.unlock();
+                third.unlock();
+                reports.clear();
             }
             // Contended waits come the same way.
             QSpinLock lock = QSpinLock.builder().name("contended").allocate();
@@ -94,7 +117,7 @@ class LockdepTest {
                     .filter(e -> e.getEventType().getName().equals("io.panalock.LockOrder"))
                     .count();
             Files.delete(file);
-            require(events == 3L * Backend.values().length, "events: " + events);
+            require(events == 5L * Backend.values().length, "events: " + events);
             System.out.println("done");
         }
 

@@ -13,6 +13,9 @@ public final class Hazards {
     public static final long FIRST_NAME = Shape.HAZARD_FIRST_NAME;
     public static final long NO_GUARD = -1;
 
+    /** From the address of a slot's hazard to that of its wildcard. */
+    public static final long WILDCARD_FROM_WORD = Shape.THREAD_WILDCARD - Shape.THREAD_HAZARD;
+
     private Hazards() {}
 
     // ---- readers ----

@@ -1112,6 +1112,87 @@ public class panalock_h extends panalock_h$shared {
     public static int PL_TABLE_MAX_STRIPES() {
         return PL_TABLE_MAX_STRIPES;
     }
+    private static final int PL_LOCKDEP_CLASSES = (int)4095L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_CLASSES 4095
+     * }
+     */
+    public static int PL_LOCKDEP_CLASSES() {
+        return PL_LOCKDEP_CLASSES;
+    }
+    private static final int PL_LOCKDEP_HELD = (int)48L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_HELD 48
+     * }
+     */
+    public static int PL_LOCKDEP_HELD() {
+        return PL_LOCKDEP_HELD;
+    }
+    private static final int PL_LOCKDEP_LEVELS = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_LEVELS 8
+     * }
+     */
+    public static int PL_LOCKDEP_LEVELS() {
+        return PL_LOCKDEP_LEVELS;
+    }
+    private static final int PL_LOCKDEP_INVERSION = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_INVERSION 1
+     * }
+     */
+    public static int PL_LOCKDEP_INVERSION() {
+        return PL_LOCKDEP_INVERSION;
+    }
+    private static final int PL_LOCKDEP_RECURSION = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_RECURSION 2
+     * }
+     */
+    public static int PL_LOCKDEP_RECURSION() {
+        return PL_LOCKDEP_RECURSION;
+    }
+    private static final int PL_LOCKDEP_SAME_CLASS = (int)3L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_SAME_CLASS 3
+     * }
+     */
+    public static int PL_LOCKDEP_SAME_CLASS() {
+        return PL_LOCKDEP_SAME_CLASS;
+    }
+    private static final int PL_LOCKDEP_HELD_AT_EXIT = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_HELD_AT_EXIT 4
+     * }
+     */
+    public static int PL_LOCKDEP_HELD_AT_EXIT() {
+        return PL_LOCKDEP_HELD_AT_EXIT;
+    }
+    private static final int PL_LOCKDEP_NOT_HELD = (int)5L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_NOT_HELD 5
+     * }
+     */
+    public static int PL_LOCKDEP_NOT_HELD() {
+        return PL_LOCKDEP_NOT_HELD;
+    }
+    private static final int PL_LOCKDEP_FULL = (int)6L;
+    /**
+     * {@snippet lang=c :
+     * #define PL_LOCKDEP_FULL 6
+     * }
+     */
+    public static int PL_LOCKDEP_FULL() {
+        return PL_LOCKDEP_FULL;
+    }
 
     private static class pl_version {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
@@ -11100,6 +11181,490 @@ public class panalock_h extends panalock_h$shared {
                 traceDowncall("pl_table_at", memory, bytes, out);
             }
             return (int)mh$.invokeExact(memory, bytes, out);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_listen {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_listen");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_listen(pl_lockdep_listener listener, void *argument)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_listen$descriptor() {
+        return pl_lockdep_listen.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_listen(pl_lockdep_listener listener, void *argument)
+     * }
+     */
+    public static MethodHandle pl_lockdep_listen$handle() {
+        return pl_lockdep_listen.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_listen(pl_lockdep_listener listener, void *argument)
+     * }
+     */
+    public static MemorySegment pl_lockdep_listen$address() {
+        return pl_lockdep_listen.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_listen(pl_lockdep_listener listener, void *argument)
+     * }
+     */
+    public static int pl_lockdep_listen(MemorySegment listener, MemorySegment argument) {
+        var mh$ = pl_lockdep_listen.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_listen", listener, argument);
+            }
+            return (int)mh$.invokeExact(listener, argument);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_register {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_register");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_register(const pl_lock_class *lock_class)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_register$descriptor() {
+        return pl_lockdep_register.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_register(const pl_lock_class *lock_class)
+     * }
+     */
+    public static MethodHandle pl_lockdep_register$handle() {
+        return pl_lockdep_register.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_register(const pl_lock_class *lock_class)
+     * }
+     */
+    public static MemorySegment pl_lockdep_register$address() {
+        return pl_lockdep_register.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_register(const pl_lock_class *lock_class)
+     * }
+     */
+    public static int pl_lockdep_register(MemorySegment lock_class) {
+        var mh$ = pl_lockdep_register.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_register", lock_class);
+            }
+            return (int)mh$.invokeExact(lock_class);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_unregister {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_unregister");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_unregister(const pl_lock_class *lock_class)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_unregister$descriptor() {
+        return pl_lockdep_unregister.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_unregister(const pl_lock_class *lock_class)
+     * }
+     */
+    public static MethodHandle pl_lockdep_unregister$handle() {
+        return pl_lockdep_unregister.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_unregister(const pl_lock_class *lock_class)
+     * }
+     */
+    public static MemorySegment pl_lockdep_unregister$address() {
+        return pl_lockdep_unregister.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_unregister(const pl_lock_class *lock_class)
+     * }
+     */
+    public static int pl_lockdep_unregister(MemorySegment lock_class) {
+        var mh$ = pl_lockdep_unregister.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_unregister", lock_class);
+            }
+            return (int)mh$.invokeExact(lock_class);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_set_class {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_POINTER,
+            panalock_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_set_class");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_set_class(const void *lock, const pl_lock_class *lock_class, uint32_t level)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_set_class$descriptor() {
+        return pl_lockdep_set_class.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_set_class(const void *lock, const pl_lock_class *lock_class, uint32_t level)
+     * }
+     */
+    public static MethodHandle pl_lockdep_set_class$handle() {
+        return pl_lockdep_set_class.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_set_class(const void *lock, const pl_lock_class *lock_class, uint32_t level)
+     * }
+     */
+    public static MemorySegment pl_lockdep_set_class$address() {
+        return pl_lockdep_set_class.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_set_class(const void *lock, const pl_lock_class *lock_class, uint32_t level)
+     * }
+     */
+    public static int pl_lockdep_set_class(MemorySegment lock, MemorySegment lock_class, int level) {
+        var mh$ = pl_lockdep_set_class.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_set_class", lock, lock_class, level);
+            }
+            return (int)mh$.invokeExact(lock, lock_class, level);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_forget {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER,
+            panalock_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_forget");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_forget(const void *memory, size_t bytes)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_forget$descriptor() {
+        return pl_lockdep_forget.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_forget(const void *memory, size_t bytes)
+     * }
+     */
+    public static MethodHandle pl_lockdep_forget$handle() {
+        return pl_lockdep_forget.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_forget(const void *memory, size_t bytes)
+     * }
+     */
+    public static MemorySegment pl_lockdep_forget$address() {
+        return pl_lockdep_forget.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_forget(const void *memory, size_t bytes)
+     * }
+     */
+    public static int pl_lockdep_forget(MemorySegment memory, long bytes) {
+        var mh$ = pl_lockdep_forget.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_forget", memory, bytes);
+            }
+            return (int)mh$.invokeExact(memory, bytes);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_acquiring {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_acquiring");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_acquiring(const void *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_acquiring$descriptor() {
+        return pl_lockdep_acquiring.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_acquiring(const void *lock)
+     * }
+     */
+    public static MethodHandle pl_lockdep_acquiring$handle() {
+        return pl_lockdep_acquiring.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_acquiring(const void *lock)
+     * }
+     */
+    public static MemorySegment pl_lockdep_acquiring$address() {
+        return pl_lockdep_acquiring.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_acquiring(const void *lock)
+     * }
+     */
+    public static int pl_lockdep_acquiring(MemorySegment lock) {
+        var mh$ = pl_lockdep_acquiring.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_acquiring", lock);
+            }
+            return (int)mh$.invokeExact(lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_acquired {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_acquired");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_acquired(const void *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_acquired$descriptor() {
+        return pl_lockdep_acquired.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_acquired(const void *lock)
+     * }
+     */
+    public static MethodHandle pl_lockdep_acquired$handle() {
+        return pl_lockdep_acquired.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_acquired(const void *lock)
+     * }
+     */
+    public static MemorySegment pl_lockdep_acquired$address() {
+        return pl_lockdep_acquired.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_acquired(const void *lock)
+     * }
+     */
+    public static int pl_lockdep_acquired(MemorySegment lock) {
+        var mh$ = pl_lockdep_acquired.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_acquired", lock);
+            }
+            return (int)mh$.invokeExact(lock);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class pl_lockdep_releasing {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            panalock_h.C_INT,
+            panalock_h.C_POINTER
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("pl_lockdep_releasing");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int pl_lockdep_releasing(const void *lock)
+     * }
+     */
+    public static FunctionDescriptor pl_lockdep_releasing$descriptor() {
+        return pl_lockdep_releasing.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int pl_lockdep_releasing(const void *lock)
+     * }
+     */
+    public static MethodHandle pl_lockdep_releasing$handle() {
+        return pl_lockdep_releasing.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int pl_lockdep_releasing(const void *lock)
+     * }
+     */
+    public static MemorySegment pl_lockdep_releasing$address() {
+        return pl_lockdep_releasing.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int pl_lockdep_releasing(const void *lock)
+     * }
+     */
+    public static int pl_lockdep_releasing(MemorySegment lock) {
+        var mh$ = pl_lockdep_releasing.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("pl_lockdep_releasing", lock);
+            }
+            return (int)mh$.invokeExact(lock);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
