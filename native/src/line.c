@@ -195,7 +195,8 @@ void pl_line_remove(pl_line_guard *guard, uint32_t number)
 uint32_t pl_line_find(pl_line_guard *guard, uint32_t after, uint64_t key)
 {
 	uint32_t n = after ? pl_node_at(guard->domain, after)->next : guard->line->head;
-	while (n && pl_node_at(guard->domain, n)->key != key)
+	/* Relaxed, not plain: a waiter that another process chose then changes its key, and TSan does not see that process. */
+	while (n && pl_load64_rlx(&pl_node_at(guard->domain, n)->key) != key)
 		n = pl_node_at(guard->domain, n)->next;
 	return n;
 }
