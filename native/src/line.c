@@ -9,7 +9,7 @@
 /* ---- the line's lock ---- */
 
 static void link_node(pl_line_guard *guard, uint32_t number);
-static uint32_t first_of_process(pl_line_guard *guard, uint64_t key, uint32_t like);
+static uint32_t first_of_crew(pl_line_guard *guard, uint64_t key, uint32_t like);
 
 /* A bucket's line is made anew from its nodes. Everybody looks again, since a wake-up may be missing too. */
 static void rebuild_bucket(pl_line_guard *guard)
@@ -22,7 +22,7 @@ static void rebuild_bucket(pl_line_guard *guard)
 	}
 	for (uint32_t n = guard->line->head; n; n = pl_node_at(d, n)->next) {
 		pl_node *node = pl_node_at(d, n);
-		if (first_of_process(guard, node->key, n) == n)
+		if (first_of_crew(guard, node->key, n) == n)
 			pl_store_rlx(&node->kind, node->kind | PL_NODE_WATCH);
 		uint32_t was = pl_or_ar(&node->state, 0); /* S3 */
 		if (was == PL_NODE_REARM || was == PL_NODE_INTERRUPTED || pl_cas_ar(&node->state, was, PL_NODE_REARM)) /* S3 */
@@ -134,12 +134,12 @@ void pl_line_unlock(pl_line_guard *guard)
 /* Its waiter looks at its kind without the lock. */
 static void set_kind(pl_node *node, uint32_t kind) { pl_store_rlx(&node->kind, kind); }
 
-/* First node with this key of the process that node @like belongs to, or 0. */
-static uint32_t first_of_process(pl_line_guard *guard, uint64_t key, uint32_t like)
+/* First node with this key of the crew that node @like belongs to, or 0. */
+static uint32_t first_of_crew(pl_line_guard *guard, uint64_t key, uint32_t like)
 {
-	uint32_t process = pl_node_slot(guard->domain, like)->process;
+	uint32_t crew = pl_node_crew(guard->domain, like);
 	uint32_t n = pl_line_find(guard, 0, key);
-	while (n && pl_node_slot(guard->domain, n)->process != process)
+	while (n && pl_node_crew(guard->domain, n) != crew)
 		n = pl_line_find(guard, n, key);
 	return n;
 }
@@ -168,7 +168,7 @@ void pl_line_insert(pl_line_guard *guard, uint32_t number)
 {
 	pl_node *node = pl_node_at(guard->domain, number);
 	link_node(guard, number);
-	if (first_of_process(guard, node->key, number) == number)
+	if (first_of_crew(guard, node->key, number) == number)
 		set_kind(node, node->kind | PL_NODE_WATCH);
 	pl_store_rel(&node->state, PL_NODE_SLEEPING); /* S5: release, pairs with S3 */
 }
@@ -195,10 +195,15 @@ void pl_line_remove(pl_line_guard *guard, uint32_t number)
 uint32_t pl_line_find(pl_line_guard *guard, uint32_t after, uint64_t key)
 {
 	uint32_t n = after ? pl_node_at(guard->domain, after)->next : guard->line->head;
-	/* Relaxed, not plain: a waiter that another process chose then changes its key, and TSan does not see that process. */
-	while (n && pl_load64_rlx(&pl_node_at(guard->domain, n)->key) != key)
-		n = pl_node_at(guard->domain, n)->next;
-	return n;
+	for (pl_node *node; n; n = node->next) {
+		node = pl_node_at(guard->domain, n);
+		if (!node)
+			return 0; /* damaged memory */
+		/* Relaxed, not plain: one that another process chose changes its key, and TSan does not see that process. */
+		if (pl_load64_rlx(&node->key) == key)
+			return n;
+	}
+	return 0;
 }
 
 uint32_t pl_line_choose(pl_line_guard *guard, uint32_t number)
@@ -219,7 +224,7 @@ uint32_t pl_line_watch(pl_line_guard *guard, uint32_t number, uint32_t *was)
 
 uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was)
 {
-	uint32_t number = first_of_process(guard, key, gone);
+	uint32_t number = first_of_crew(guard, key, gone);
 	if (!number || pl_node_at(guard->domain, number)->kind & PL_NODE_WATCH)
 		return 0;
 	return pl_line_watch(guard, number, was);

@@ -37,7 +37,7 @@ bool pl_line_recover(pl_domain *domain, pl_waitq *line);
 
 /*
  * Inserts by arrival time, behind its equals, with state SLEEPING. The first node of a key is marked WATCH, and so is the
- * first of each other process: processes are stopped and killed as a whole, all their sleepers at once.
+ * first of each other crew.
  */
 void pl_line_insert(pl_line_guard *guard, uint32_t number);
 /* The same for a node that sleeps already, having just been removed from another line whose lock is held too. Its state
@@ -50,12 +50,22 @@ uint32_t pl_line_find(pl_line_guard *guard, uint32_t after, uint64_t key);
 /* Chooses a node: out of the line, state CHOSEN; returns the state that it had, for pl_node_wake() after the unlock. */
 uint32_t pl_line_choose(pl_line_guard *guard, uint32_t number);
 
-/* After the removal of node @gone: if the new first node of @key of its process sleeps without a watch timer, marks it and
+/* After the removal of node @gone: if the new first node of @key of its crew sleeps without a watch timer, marks it and
  * returns its number, and in @was the state to wake it with; else 0. */
 uint32_t pl_line_new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was);
 
 /* Marks a node of the line; as pl_line_new_watch() otherwise. */
 uint32_t pl_line_watch(pl_line_guard *guard, uint32_t number, uint32_t *was);
+
+/*
+ * Threads that stop running together: a process's virtual threads, when their carriers are busy with others, and all of a
+ * process, when it is stopped or killed.
+ */
+static inline uint32_t pl_node_crew(pl_domain *domain, uint32_t number)
+{
+	const pl_thread *slot = pl_node_slot(domain, number);
+	return pl_load_rlx(&slot->process) << 1 | (pl_load_rlx(&slot->tid) == 0);
+}
 
 /* True if it stands, or stood last, at the wait queue (or condition) that its key names. */
 static inline bool pl_node_at_queue(const pl_node *node)

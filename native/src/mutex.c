@@ -249,14 +249,14 @@ static int spin(wait *w)
 
 /* ---- asleep ---- */
 
-/* After the removal of node @gone: sees to it that one of the first waiters of its process has a watch timer. Not the very
+/* After the removal of node @gone: sees to it that one of the first waiters of its crew has a watch timer. Not the very
  * first: then each release would wake two. As pl_line_new_watch() otherwise. */
 static uint32_t new_watch(pl_line_guard *guard, uint64_t key, uint32_t gone, uint32_t *was)
 {
-	uint32_t process = pl_load_rlx(&pl_node_slot(guard->domain, gone)->process), last = 0;
+	uint32_t crew = pl_node_crew(guard->domain, gone), last = 0;
 	int near = watch_near;
 	for (uint32_t n = pl_line_find(guard, 0, key); n && near; n = pl_line_find(guard, n, key)) {
-		if (pl_load_rlx(&pl_node_slot(guard->domain, n)->process) != process)
+		if (pl_node_crew(guard->domain, n) != crew)
 			continue;
 		if (pl_load_rlx(&pl_node_at(guard->domain, n)->kind) & PL_NODE_WATCH)
 			return 0;

@@ -49,7 +49,7 @@
 
 /** Values of `pl_node.kind`: bits. */
 #define PL_NODE_EXCLUSIVE 1 /**< Wait queue: counts against the number to wake. */
-#define PL_NODE_WATCH 2     /**< First of its process in line: sleeps PL_WATCH_NS at a time, to notice a chosen waiter that never runs. */
+#define PL_NODE_WATCH 2     /**< First of its process in line, or of that's virtual threads: sleeps PL_WATCH_NS at a time, to notice a chosen waiter that never runs. */
 #define PL_NODE_RESERVED 4  /**< Sleeps with the lock's pending bit set: the next release is its. */
 #define PL_NODE_QUEUED 8    /**< Stands in the spinners' queue of its lock. */
 #define PL_NODE_AT_QUEUE 16 /**< Stands at the wait queue that `key` names, not at a lock. */

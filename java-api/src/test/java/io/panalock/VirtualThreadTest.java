@@ -74,6 +74,58 @@ class VirtualThreadTest {
         assertEnds(CarriersPlusOne.class, backend, WaitPolicy.SPIN);
     }
 
+    /**
+     * One carrier, and nobody who leaves it of his own accord: virtual threads and platform threads take a lock back to back
+     * until each has had it some times. Whoever is on the carrier and always finds the lock free must make room.
+     */
+    static final class BackToBack {
+        private static final int TURNS = 20;
+
+        public static void main(String[] arguments) throws Exception {
+            QSpinLock lock = QSpinLock.builder()
+                    .layout(Layout.valueOf(arguments[1]))
+                    .backend(Backend.valueOf(arguments[0]))
+                    .allocate();
+            AtomicInteger hungry = new AtomicInteger(6);
+            Thread[] threads = new Thread[hungry.get()];
+            for (int i = 0; i < threads.length; i++) {
+                Thread.Builder kind = i < 4 ? Thread.ofVirtual() : Thread.ofPlatform();
+                threads[i] = kind.unstarted(() -> {
+                    Thread.yield(); // so that all have begun
+                    for (int turns = 1; hungry.get() != 0; turns++) {
+                        lock.lock();
+                        lock.unlock();
+                        if (turns == TURNS) {
+                            hungry.decrementAndGet();
+                        }
+                    }
+                });
+            }
+            lock.lock(); // so that the first to come queue
+            for (Thread t : threads) {
+                t.start();
+            }
+            Eventually.until("all queue", () -> Thread.State.WAITING == threads[3].getState());
+            lock.unlock();
+            for (Thread t : threads) {
+                t.join();
+            }
+            System.out.println("done");
+        }
+    }
+
+    @ParameterizedTest
+    @org.junit.jupiter.params.provider.CsvSource({"HYBRID, WIDE", "HYBRID, WORD", "PURE, WIDE", "JNI, BYTE", "FFM, WIDE"})
+    void backToBackOnOneCarrier(Backend backend, Layout layout) throws Exception {
+        Child.Result r = Child.running(BackToBack.class)
+                .with("-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1")
+                .arguments(backend, layout)
+                .within(60)
+                .run();
+        assertThat(r.output()).isEqualToIgnoringWhitespace("done");
+        assertThat(r.exitCode()).isZero();
+    }
+
     /** A thousand on two carriers; each sleeps while it holds the lock. */
     static final class Thousand {
         public static void main(String[] arguments) throws Exception {

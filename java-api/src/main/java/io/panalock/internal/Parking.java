@@ -97,7 +97,7 @@ public final class Parking {
     }
 
     /** Calls back for every registered node, in no particular order. */
-    void forEachWaiting(IntConsumer action) {
+    public void forEachWaiting(IntConsumer action) {
         for (int i = 0; i < waiting.length(); i++) {
             for (long bits = waiting.get(i); bits != 0; bits &= bits - 1) {
                 action.accept(i * Long.SIZE + Long.numberOfTrailingZeros(bits));

@@ -52,13 +52,13 @@ final class Line {
 
     /**
      * Inserts by arrival time, behind its equals. The first node of a key is marked WATCH, and so is the first of each other
-     * process: processes are stopped and killed as a whole, all their sleepers at once.
+     * crew.
      */
     static void insert(PureDomain d, Memory m, long line, int number) {
         Memory nodes = d.memory;
         long node = d.nodeAt(number);
         link(d, m, line, number);
-        if (firstOfProcess(d, m, line, nodes.getLong(node + Shape.NODE_KEY), number) == number) {
+        if (firstOfCrew(d, m, line, nodes.getLong(node + Shape.NODE_KEY), number) == number) {
             nodes.set(node + Shape.NODE_KIND, nodes.get(node + Shape.NODE_KIND) | Shape.NODE_WATCH);
         }
         nodes.setRelease(node + Shape.NODE_STATE, Layouts.NODE_PARKED); // S5J: release, pairs with S3, S3J
@@ -118,11 +118,11 @@ final class Line {
         return n;
     }
 
-    /** First node with this key of the process that node {@code like} belongs to, or 0. */
-    private static int firstOfProcess(PureDomain d, Memory m, long line, long key, int like) {
-        int process = d.processOf(like);
+    /** First node with this key of the crew that node {@code like} belongs to, or 0. */
+    private static int firstOfCrew(PureDomain d, Memory m, long line, long key, int like) {
+        int crew = d.crewOf(like);
         int n = find(d, m, line, 0, key);
-        while (n != 0 && d.processOf(n) != process) {
+        while (n != 0 && d.crewOf(n) != crew) {
             n = find(d, m, line, n, key);
         }
         return n;
@@ -136,7 +136,7 @@ final class Line {
     }
 
     /**
-     * After the removal of node {@code gone}: if the new first node of the key of its process sleeps without a watch timer,
+     * After the removal of node {@code gone}: if the new first node of the key of its crew sleeps without a watch timer,
      * marks it; a token, or 0.
      */
     static int newWatch(PureDomain d, Memory m, long line, long key, int gone) {
@@ -144,16 +144,16 @@ final class Line {
     }
 
     /**
-     * The same, content if one of the first {@code near} nodes of the process has a timer. With 1 each choice of a waiter
+     * The same, content if one of the first {@code near} nodes of the crew has a timer. With 1 each choice of a waiter
      * wakes the next one too, to set its timer.
      */
     static int newWatch(PureDomain d, Memory m, long line, long key, int gone, int near) {
         Memory nodes = d.memory;
-        int process = d.processOf(gone);
+        int crew = d.crewOf(gone);
         int number = 0;
         int seen = 0;
         for (int n = find(d, m, line, 0, key); n != 0 && seen < near; n = find(d, m, line, n, key)) {
-            if (d.processOf(n) != process) {
+            if (d.crewOf(n) != crew) {
                 continue;
             }
             if ((nodes.get(d.nodeAt(n) + Shape.NODE_KIND) & Shape.NODE_WATCH) != 0) {

@@ -15,8 +15,12 @@ final class Park {
     static int park(Wait w) {
         PureDomain d = w.domain;
         d.parking.register(w.number, Thread.currentThread()); // before the node is PARKED
+        boolean turns = w.virtual && d.turns != null;
         try {
             enter(w);
+            if (turns) {
+                d.turns.asleep(w);
+            }
             if (w.lock.wide()) {
                 d.waker.heavyFence(d.shared); // P1J
             }
@@ -35,6 +39,9 @@ final class Park {
             }
             return sleep(w);
         } finally {
+            if (turns) {
+                d.turns.awake(w);
+            }
             d.parking.unregister(w.number);
         }
     }

@@ -20,6 +20,8 @@ public final class PureDomain {
     final Pacer pacer;
     final Parking parking;
     final boolean shared;
+    /** Who sees to it that virtual threads get their turn; null in a model. */
+    final Turns turns;
     /** A release must be followed by a full fence: see {@link Waker#releaseNeedsFence}. */
     final boolean fencedRelease;
 
@@ -52,6 +54,7 @@ public final class PureDomain {
         int incarnation = (int) memory.getLong(processAt(process) + Shape.PROCESS_INCARNATION) & Shape.WAITQ_INCARNATION_MASK;
         this.holder = Shape.WAITQ_HELD | incarnation << Shape.WAITQ_INCARNATION_SHIFT | process;
         this.waits = new Wait[format.slots() * Layouts.NESTING];
+        this.turns = pacer == Pacer.REAL ? new Turns(this) : null;
     }
 
     /** Bytes that a domain needs (zeros: the defaults), or 0 when an option is out of range. */
@@ -175,9 +178,13 @@ public final class PureDomain {
         return holder;
     }
 
-    /** The process that the thread of a node belongs to. */
-    int processOf(int number) {
-        return memory.get(slotAt(slotOf(number)) + Shape.THREAD_PROCESS);
+    /**
+     * The crew that the thread of a node belongs to: threads that stop running together, a process's virtual threads when
+     * their carriers are busy with others, and all of a process when it is stopped or killed.
+     */
+    int crewOf(int number) {
+        long slot = slotAt(slotOf(number));
+        return memory.get(slot + Shape.THREAD_PROCESS) << 1 | (memory.get(slot + Shape.THREAD_TID) == 0 ? 1 : 0);
     }
 
     int pid() {
@@ -238,7 +245,7 @@ public final class PureDomain {
         return base + format.bucketsOffset() + bucket * Shape.BUCKET + Shape.BUCKET_LINE;
     }
 
-    /** The wait of a node, reused from one to the next: touched by the node's owner only. */
+    /** The wait of a node, reused from one to the next: touched by the node's owner only, but for {@link Turns}. */
     Wait waitOf(int slot, int level) {
         int number = nodeNumber(slot, level);
         Wait w = waits[number];
@@ -247,6 +254,11 @@ public final class PureDomain {
             waits[number] = w;
         }
         return w;
+    }
+
+    /** The wait of a node that has ever waited here, else null: for {@link Turns}. */
+    Wait knownWait(int number) {
+        return waits[number];
     }
 
     // ---- keys ----

@@ -36,6 +36,7 @@ final class Wait implements Spinners.Leave {
     long lying; // since when the lock lies free but reserved by somebody else; 0: it does not
     private Spinners spinners; // of this node; made on first use
     private long queuedSince; // when it joined a mutex's queue of spinners
+    final Turns.Sleep sleep = new Turns.Sleep();
     private boolean interrupted; // to be told to the thread after a wait that no interruption ends
 
     Wait(PureDomain domain, int slot, int number) {
