@@ -35,6 +35,7 @@ enum {
 	sparse_ns = 16000,      /* longest distance of looks while spinning */
 	check_ns = 1600,        /* distance of looks from which it is worth asking whether the owner sleeps */
 	hopeless_ns = 100000,   /* spinning, always found held: sleep */
+	alone_ns = PL_SLICE_NS + hopeless_ns, /* the same when nobody sleeps: a hand-off, had it been requested, would have come */
 	queue_ns = 50000,       /* patience of spinners that are not the head: what two sleeps and wake-ups cost */
 	hot_ns = 400,           /* contended again so soon after a contended acquisition: back-to-back use */
 	hot_max = 16,           /* highest heat */
@@ -169,6 +170,9 @@ static bool brief(wait *w)
  * Competes without sleeping, as the head of the spinners or the first waiter after it was woken. An owner that takes the
  * mutex back to back is left alone until its slice is over, with few looks, for each look costs it a cache miss; a mutex
  * that proves idle is taken at once.
+ *
+ * Few looks hardly ever find such a mutex free, and who sleeps interrupts the owner (Y7's heavy fence). So one that waits
+ * alone asks for the hand-off before it despairs. One of many does not: the mutex would lie free until it is awake again.
  * @return TAKEN; SLEEP (held for long, or its owner sleeps); or why to leave.
  */
 static int compete(wait *w)
@@ -198,7 +202,7 @@ static int compete(wait *w)
 		bool block = w->flags & PL_WAIT_BLOCK;
 		if (!w->handoff && (block || now - w->role >= PL_SLICE_NS))
 			w->handoff = request(w);
-		if (block || now - free_seen >= hopeless_ns ||
+		if (block || now - free_seen >= (seen & PL_M_WAITERS ? hopeless_ns : alone_ns) ||
 		    (gap >= check_ns && seen & PL_M_HELD && owner_sleeps(w)))
 			return SLEEP;
 		if (w->handoff)

@@ -100,7 +100,8 @@ final class Compete {
             if (!spin && (w.blocking() || held && gap >= CHECK_NS && w.ownerSleeps())) {
                 return SLEEP;
             }
-            if (!spin && now - freeSeen >= hopeless) {
+            boolean alone = v.mutex() && !w.virtual && (seen & Layouts.Q_PARKED) == 0; // see mutex.c
+            if (!spin && now - freeSeen >= (alone ? Shape.SLICE_NS + hopeless : hopeless)) {
                 return SLEEP;
             }
             if (w.reserved || w.steal) {
