@@ -71,18 +71,20 @@ class JobServerSoakTest {
 
     @Test
     void allTokensAreThereAfterABuild() throws Exception {
-        Path out = directory.resolve("out");
-        Makefile.write(directory, targets, "+", Recipe.class, "count: all\n\t+@" + Makefile.command(Count.class) + "\n");
-        ProcessBuilder builder = new ProcessBuilder("make", "-j" + JOBS, "count");
-        builder.environment().keySet().removeAll(List.of("MAKEFLAGS", "MAKELEVEL"));
-        Process make = builder.directory(directory.toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(out.toFile())
-                .start();
-        await(make);
-        // Make counts them too, and complains.
-        assertThat(Files.readString(out)).contains(JOBS - 1 + " tokens at the end").doesNotContain("INTERNAL");
-        assertThat(make.exitValue()).isZero();
+        for (String make : Makefile.makes()) {
+            Path out = directory.resolve("out");
+            Makefile.write(directory, targets, "+", Recipe.class, "count: all\n\t+@" + Makefile.command(Count.class) + "\n");
+            ProcessBuilder builder = new ProcessBuilder(make, "-j" + JOBS, "count");
+            builder.environment().keySet().removeAll(List.of("MAKEFLAGS", "MAKELEVEL"));
+            Process process = builder.directory(directory.toFile())
+                    .redirectErrorStream(true)
+                    .redirectOutput(out.toFile())
+                    .start();
+            await(process);
+            // Make counts them too, and complains.
+            assertThat(Files.readString(out)).contains(JOBS - 1 + " tokens at the end").doesNotContain("INTERNAL");
+            assertThat(process.exitValue()).isZero();
+        }
     }
 
     @Test
