@@ -55,6 +55,10 @@ static void bad_arguments_are_refused(void **state)
 	(void)state;
 	_Alignas(PL_CACHE_LINE) char memory[512] = {0};
 	pl_lock_table *t;
+	assert_int_equal(QUIETLY(pl_table_wide_lock(pl_self(), NULL, 1)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_table_wide_unlock(pl_self(), NULL, 1)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_table_wide_lock2(pl_self(), NULL, 1, 2)), -EINVAL);
+	assert_int_equal(QUIETLY(pl_table_wide_unlock2(pl_self(), NULL, 1, 2)), -EINVAL);
 	assert_int_equal(QUIETLY(pl_table_init(NULL, 512, 2, &t)), -EINVAL);
 	assert_int_equal(QUIETLY(pl_table_init(memory + 8, 504, 2, &t)), -EINVAL);
 	assert_int_equal(QUIETLY(pl_table_init(memory, 191, 2, &t)), -EINVAL);

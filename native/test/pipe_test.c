@@ -251,6 +251,48 @@ static void read_one(int index, void *shared)
 	pl_add_ar(&b->returned, 1);
 }
 
+/* ---- bug row 34: who comes second to a token is not stuck ---- */
+
+typedef struct {
+	scene *s;
+	uint32_t got, away;
+} pair;
+
+static void read_or_be_called_away(int index, void *shared)
+{
+	pair *p = shared;
+	if (index == 2) { /* what a program does whose child ends while it waits */
+		AWAIT(pl_load_acq(&p->got) == 1);
+		while (pl_load_acq(&p->away) == 0) {
+			for (uint32_t i = 1; i < p->s->domain->slots; i++)
+				pl_thread_interrupt(pl_slot(p->s->domain, i));
+			sleep_us(100);
+		}
+		return;
+	}
+	char byte;
+	int64_t n = pl_pipe_read(self_of(p->s), p->s->pipe, &byte, 1, PL_WAIT_INTERRUPTIBLE, PL_FOREVER);
+	REQUIRE(n == 1 || n == -EINTR);
+	pl_add_ar(n == 1 ? &p->got : &p->away, 1);
+}
+
+static void who_comes_second_to_a_token_can_be_called_away(void **state)
+{
+	(void)state;
+	for (uint32_t flags = 0; flags <= PL_PIPE_GREEDY; flags += 2) {
+		scene s = new_scene(8, flags);
+		for (uint64_t round = 0; round < scaled(200); round++) {
+			pair p = {&s, 0, 0};
+			assert_int_equal(put_now(&s, "x", 1), 1);
+			crew_run(3, read_or_be_called_away, &p);
+			assert_int_equal(p.got, 1);
+			assert_int_equal(p.away, 1);
+			assert_int_equal(pl_pipe_available(s.pipe), 0);
+		}
+		end_scene(&s);
+	}
+}
+
 /* When the last of the sleepers arrived. */
 static uint64_t last_arrival(const scene *s)
 {
@@ -569,6 +611,7 @@ int main(int argc, char **argv)
 		TEST(waits_end_in_time),
 		TEST(closing_the_last_end_wakes_everybody_on_the_other_side),
 		TEST(what_was_written_before_the_end_can_be_read),
+		TEST(who_comes_second_to_a_token_can_be_called_away),
 		TEST(one_byte_wakes_one_sleeper_or_in_the_old_way_all),
 		TEST(token_is_passed_on_and_the_second_one_never_stalls),
 		TEST(a_busy_pipe_looks_sound_from_outside),

@@ -65,19 +65,25 @@ static inline void *pl_table_of(pl_lock_table *table, uint64_t key)
 
 /*
  * name_lock(self, table, key) and name_unlock(); name_lock2(self, table, a, b) and name_unlock2(). What they return is what
- * the lock returns; a lock2 that fails holds nothing.
+ * the lock returns, or -EINVAL for a null table; a lock2 that fails holds nothing.
  */
 #define PL_LOCK_TABLE(name, type, lock, unlock)                                                                           \
 	static inline int name##_lock(pl_thread *self, pl_lock_table *table, uint64_t key)                                \
 	{                                                                                                                 \
+		if (!table)                                                                                               \
+			return -EINVAL;                                                                                   \
 		return lock(self, (type *)pl_table_of(table, key));                                                       \
 	}                                                                                                                 \
 	static inline int name##_unlock(pl_thread *self, pl_lock_table *table, uint64_t key)                              \
 	{                                                                                                                 \
+		if (!table)                                                                                               \
+			return -EINVAL;                                                                                   \
 		return unlock(self, (type *)pl_table_of(table, key));                                                     \
 	}                                                                                                                 \
 	static inline int name##_lock2(pl_thread *self, pl_lock_table *table, uint64_t a, uint64_t b)                     \
 	{                                                                                                                 \
+		if (!table)                                                                                               \
+			return -EINVAL;                                                                                   \
 		type *x = (type *)pl_table_of(table, a), *y = (type *)pl_table_of(table, b);                              \
 		type *first = x < y ? x : y, *second = x < y ? y : x;                                                     \
 		int err = lock(self, first);                                                                              \
@@ -90,6 +96,8 @@ static inline void *pl_table_of(pl_lock_table *table, uint64_t key)
 	}                                                                                                                 \
 	static inline int name##_unlock2(pl_thread *self, pl_lock_table *table, uint64_t a, uint64_t b)                   \
 	{                                                                                                                 \
+		if (!table)                                                                                               \
+			return -EINVAL;                                                                                   \
 		type *x = (type *)pl_table_of(table, a), *y = (type *)pl_table_of(table, b);                              \
 		int err = unlock(self, x);                                                                                \
 		int err2 = x == y ? 0 : unlock(self, y);                                                                  \

@@ -7,7 +7,7 @@
  *
  * One reader at a time *goes next*: it is awake and looks, or was chosen and wakes up. While there is one, a writer need
  * not wake anybody, and other readers leave it the next data for up to PL_PIPE_PATIENCE_NS, so that the thread that has
- * just written does not take its own token back. After PL_PIPE_SLICE_NS 1000000awake it goes to sleep behind the others, if any
+ * just written does not take its own token back. After PL_PIPE_SLICE_NS awake it goes to sleep behind the others, if any
  * sleep, and the first of them goes next. Writers that wait for room do likewise. So a token goes to and fro between
  * running threads without a system call, and every sleeper gets its turn.
  *

@@ -148,6 +148,28 @@ public final class Futex {
         return true;
     }
 
+    /** For what only passes the address on: the segment must be open, and this thread's. */
+    private void checkReachable() {
+        if (!word.scope().isAlive()) {
+            throw new IllegalStateException("the arena of this futex is closed.");
+        }
+        if (!word.isAccessibleBy(Thread.currentThread())) {
+            throw new WrongThreadException("the arena of this futex is another thread's.");
+        }
+    }
+
+    private void checkWritable() {
+        if (word.isReadOnly()) {
+            throw new IllegalStateException("this segment is read-only; its memory cannot be both read and written.");
+        }
+    }
+
+    private void checkPartner(Futex target) {
+        if (flags != target.flags) {
+            throw new IllegalArgumentException("both words must be shared with other processes, or neither.");
+        }
+    }
+
     private interface Wait {
         int sleep(long nanos);
     }
@@ -184,8 +206,10 @@ public final class Futex {
      * @param move how many at most to move
      * @param target where to
      * @return how many were woken or moved; nothing if the word differed
+     * @throws IllegalArgumentException a count is negative, or only one of the words is shared
      */
     public OptionalInt requeue(int expected, int wake, int move, Futex target) {
+        checkPartner(target);
         int n = panalock_h.pl_futex_requeue(
                 word, expected, nonNegative(wake), nonNegative(move), target.word, flags);
         return n == -Layouts.EAGAIN ? OptionalInt.empty() : OptionalInt.of(check(n));
@@ -200,6 +224,7 @@ public final class Futex {
      * @throws IllegalStateException the word cannot be both read and written
      */
     public int compareAndExchange(int expected, int desired) {
+        checkWritable();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment seen = arena.allocate(ValueLayout.JAVA_INT);
             check(panalock_h.pl_futex_cmpxchg(word, expected, desired, seen));
@@ -216,6 +241,7 @@ public final class Futex {
      * @throws IllegalStateException the word cannot be both read and written
      */
     public int update(Op op, int argument) {
+        checkWritable();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment old = arena.allocate(ValueLayout.JAVA_INT);
             check(panalock_h.pl_futex_op(word, op.ordinal(), argument, 0, 0, old));
@@ -235,9 +261,12 @@ public final class Futex {
      * @param compare how the old value is compared
      * @param with with what: -2048..2047
      * @return how many were woken
-     * @throws IllegalArgumentException a number is out of its range
+     * @throws IllegalArgumentException a number is out of its range, or only one of the words is shared
+     * @throws IllegalStateException the target cannot be both read and written
      */
     public int wakeOp(int count, Futex target, int targetCount, Op op, int argument, Compare compare, int with) {
+        checkPartner(target);
+        target.checkWritable();
         int n = panalock_h.pl_futex_wake_op(
                 word, count, target.word, targetCount, op.ordinal(), argument, compare.ordinal(), with, flags);
         if (n == -Layouts.EINVAL) {
@@ -258,7 +287,7 @@ public final class Futex {
     /**
      * Sleeps while every word holds what is expected of it.
      *
-     * @param words 1 to 128 of them
+     * @param words 1 to 128 of them, whose arenas stay open meanwhile
      * @param limit how long at most
      * @return the place in the list of a word that was woken; nothing if a word differed or time was up
      * @throws InterruptedException the thread was interrupted
@@ -273,6 +302,7 @@ public final class Futex {
             for (int i = 0; i < words.size(); i++) {
                 MemorySegment one = pl_futex_waiter.asSlice(array, i);
                 Awaited a = words.get(i);
+                a.futex.checkReachable();
                 pl_futex_waiter.word(one, a.futex.word);
                 pl_futex_waiter.expected(one, a.expected);
                 pl_futex_waiter.flags(one, a.futex.flags);

@@ -2,8 +2,11 @@
 package io.panalock;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -42,6 +45,11 @@ public final class LockTable<L extends Lock> {
         for (int i = 0; i < stripes; i++) {
             made.add(Objects.requireNonNull(maker.apply(i), "the maker of locks gave null"));
         }
+        Set<L> distinct = Collections.newSetFromMap(new IdentityHashMap<>());
+        distinct.addAll(made);
+        if (distinct.size() < stripes) {
+            throw new IllegalArgumentException("the maker of locks gave the same lock twice: it must make a new one each time.");
+        }
         locks = List.copyOf(made);
         shift = Long.SIZE - Integer.numberOfTrailingZeros(stripes);
     }
@@ -65,7 +73,7 @@ public final class LockTable<L extends Lock> {
      * @param cpus 1 or more; there are at most 65,536 locks
      * @param maker makes the locks
      * @return the table
-     * @throws IllegalArgumentException {@code cpus} is less than 1
+     * @throws IllegalArgumentException {@code cpus} is less than 1, or a lock was given twice
      */
     public static <L extends Lock> LockTable<L> of(int cpus, Supplier<? extends L> maker) {
         Objects.requireNonNull(maker, "maker");
@@ -148,11 +156,14 @@ public final class LockTable<L extends Lock> {
             Lock a = first;
             Lock b = second;
             first = second = null;
-            if (b != null) {
-                b.unlock();
-            }
-            if (a != null) {
-                a.unlock();
+            try {
+                if (b != null) {
+                    b.unlock();
+                }
+            } finally {
+                if (a != null) {
+                    a.unlock();
+                }
             }
         }
     }

@@ -158,8 +158,27 @@ class FutexTest {
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("read and written");
             assertThatThrownBy(() -> unwritable.compareAndExchange(0, 1)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> one.wakeOp(1, unwritable, 1, Futex.Op.ADD, 1, Futex.Compare.EQ, 0))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("or neither");
             assertThat(unwritable.await(0, Duration.ofMillis(1))).isFalse(); // reading is enough to sleep
+            // Seen as memory that Java may write, it is the kernel that knows: bug row 37.
+            Futex pretended = Futex.at(MemorySegment.ofAddress(page.address()).reinterpret(4), 0, true);
+            assertThatThrownBy(() -> pretended.update(Futex.Op.ADD, 1))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("read and written");
+            assertThatThrownBy(() -> pretended.compareAndExchange(0, 1)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> Futex.at(memory, 0, true).wakeOp(1, pretended, 1, Futex.Op.ADD, 1, Futex.Compare.EQ, 0))
+                    .isInstanceOf(IllegalStateException.class);
         }
+        Arena closed = Arena.ofShared();
+        Futex gone = Futex.at(closed.allocate(4, 4), 0);
+        closed.close();
+        assertThatThrownBy(() -> gone.await(0, Duration.ofMillis(1))).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> Futex.awaitAny(List.of(new Futex.Awaited(gone, 0)), Duration.ofMillis(1)))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        assertThatThrownBy(() -> gone.update(Futex.Op.ADD, 1)).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> Futex.at(MemorySegment.ofAddress(4096).reinterpret(4), 0).update(Futex.Op.ADD, 1))
                 .isInstanceOf(IllegalStateException.class);
     }

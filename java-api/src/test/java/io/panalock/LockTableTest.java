@@ -32,6 +32,22 @@ class LockTableTest {
         assertThat(LockTable.stripes(Integer.MAX_VALUE)).isEqualTo(65_536);
         assertThatThrownBy(() -> LockTable.stripes(0)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> LockTable.of(2, () -> null)).isInstanceOf(NullPointerException.class);
+        Lock one = new ReentrantLock();
+        assertThatThrownBy(() -> LockTable.of(2, () -> one))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("same lock twice");
+    }
+
+    /** Bug row 38: a hash of no bits. */
+    @Test
+    void oneCpuHasTwoLocksAndEveryKeyOneOfThem() {
+        LockTable<ReentrantLock> table = LockTable.of(1, ReentrantLock::new);
+        assertThat(table.stripes()).isEqualTo(2);
+        for (long key : new long[] {0, 1, -1, Long.MIN_VALUE, Long.MAX_VALUE}) {
+            try (LockTable.Held _ = table.lock(key, key + 1)) {
+                assertThat(table.get(key).isHeldByCurrentThread()).isTrue();
+            }
+        }
     }
 
     @Test

@@ -27,6 +27,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 class TokenPipeTest {
     private static final int PERCENT = Integer.parseInt(System.getenv().getOrDefault("PANALOCK_TEST_PERCENT", "100"));
 
+    /** Where the number of the last reader that sleeps stands in a pipe: its readers, their line, its tail (pipe.h). */
+    private static final long LAST_READER = 40 + 32 + 8;
+
     private static int scaled(int count) {
         return Math.max(1, Math.min(count, count * PERCENT / 100));
     }
@@ -233,6 +236,81 @@ class TokenPipeTest {
                     assertThat(done).hasValue(passes);
                     assertThat(keepsOpen.pipe().available()).isPositive();
                 }
+            }
+        }
+    }
+
+    /** Bug row 34: two see the pipe ready, one takes the token; the other one must not be stuck, however it is called away. */
+    @ParameterizedTest
+    @MethodSource("backends")
+    void whoComesSecondToATokenCanBeCalledAway(Backend backend) throws Exception {
+        TokenPipe pipe = pipe(backend, 8);
+        try (TokenPipe.Writer out = pipe.openWriter()) {
+            for (int round = 0; round < scaled(100); round++) {
+                AtomicInteger got = new AtomicInteger();
+                AtomicInteger away = new AtomicInteger();
+                Team team = new Team();
+                List<Thread> readers = new ArrayList<>();
+                for (int i = 0; i < 2; i++) {
+                    readers.add(team.start(round % 2 == 0, () -> {
+                        try (TokenPipe.Reader in = pipe.openReader()) {
+                            got.addAndGet(in.read(MemorySegment.ofArray(new byte[1])));
+                        } catch (InterruptedException e) {
+                            away.incrementAndGet();
+                        }
+                    }));
+                }
+                try (TokenPipe.Reader keepsOpen = pipe.openReader()) {
+                    out.write(text("x"));
+                    Eventually.until("one took it", () -> got.get() == 1);
+                    while (readers.stream().anyMatch(Thread::isAlive)) {
+                        readers.forEach(Thread::interrupt);
+                        Thread.sleep(1);
+                    }
+                    team.join();
+                    assertThat(got.get() + away.get()).isEqualTo(2);
+                    assertThat(keepsOpen.pipe().available()).isZero();
+                }
+            }
+        }
+    }
+
+    /** Backends whose sleepers keep their place while they look whether they were interrupted. */
+    static Stream<Backend> inOrder() {
+        return backends().filter(b -> b == Backend.HYBRID || b == Backend.PURE);
+    }
+
+    /** Bug row 35: whoever is woken in vain stands at the end of the line afterwards; nobody is. */
+    @ParameterizedTest
+    @MethodSource("inOrder")
+    void oneTokenWakesOneReaderAndTheOthersKeepTheirPlace(Backend backend) throws Exception {
+        int readers = 6;
+        for (boolean virtual : new boolean[] {false, true}) {
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment memory = arena.allocate(TokenPipe.size(64), 64);
+                TokenPipe pipe = TokenPipe.builder().backend(backend).create(memory, 64);
+                List<Integer> served = Collections.synchronizedList(new ArrayList<>());
+                Team team = new Team();
+                try (TokenPipe.Writer out = pipe.openWriter()) {
+                    for (int i = 0; i < readers; i++) {
+                        int place = i;
+                        int before = (int) JAVA_INT.varHandle().getAcquire(memory, LAST_READER);
+                        team.start(virtual, () -> {
+                            try (TokenPipe.Reader in = pipe.openReader()) {
+                                in.read(MemorySegment.ofArray(new byte[1]));
+                                served.add(place);
+                            }
+                        });
+                        Eventually.until("it sleeps", () -> (int) JAVA_INT.varHandle().getAcquire(memory, LAST_READER) != before);
+                    }
+                    for (int i = 1; i <= readers; i++) {
+                        int so = i;
+                        out.write(text("x"));
+                        Eventually.until("one is served", () -> served.size() == so);
+                    }
+                    team.join();
+                }
+                assertThat(served).containsExactly(0, 1, 2, 3, 4, 5);
             }
         }
     }
