@@ -595,11 +595,57 @@ static void killed_processes_leave_the_pipe_usable(void **state)
 	close(s.page_fd);
 }
 
+/* domain's fd, page's fd: reads one byte and says which */
+static int child_reads_one(int argc, char **argv)
+{
+	(void)argc;
+	scene s = open_scene((int)number_argument(argv, 0), (int)number_argument(argv, 1));
+	pl_add_ar(&board_of(&s)->started, 1);
+	char byte;
+	REQUIRE_EQUAL(pl_pipe_read(self_of(&s), s.pipe, &byte, 1, 0, PL_FOREVER), 1);
+	board_of(&s)->passed = byte;
+	return 0;
+}
+
+/* A sleeper that is stopped, is chosen, and then is killed or goes on: the data was not promised to it for good. */
+static void reader_that_is_chosen_and_does_not_come_keeps_nothing(void **state)
+{
+	(void)state;
+	for (int killed = 0; killed < 2; killed++) {
+		scene s = new_scene(64, 0);
+		int pid = CHILD_START("reads-one", s.fd, s.page_fd);
+		AWAIT(pl_load_acq(&s.pipe->reader.line.head) != 0 && asleep(&s) == 1);
+		uint32_t number = s.pipe->reader.line.head;
+		kill(pid, SIGSTOP);
+		AWAIT(waitpid(pid, NULL, WUNTRACED | WNOHANG) == pid);
+		assert_int_equal(put_now(&s, "a", 1), 1);
+		assert_int_equal(s.pipe->reader.next, number);
+		if (killed) {
+			kill(pid, SIGKILL);
+			assert_int_equal(child_wait(pid), -SIGKILL);
+		}
+		char byte = 0;
+		for (int i = 0; i < 3; i++) {
+			assert_int_equal(QUIETLY(pl_pipe_read(self_of(&s), s.pipe, &byte, 1, 0, PL_FOREVER)), 1);
+			assert_int_equal(byte, 'a' + i);
+			byte++;
+			assert_int_equal(put_now(&s, &byte, 1), 1);
+		}
+		if (!killed) {
+			kill(pid, SIGCONT);
+			assert_int_equal(child_wait(pid), 0);
+			assert_int_equal(board_of(&s)->passed, 'd');
+		}
+		end_scene(&s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const child_program children[] = {
 		{"plays", child_plays},
 		{"reads", child_reads_and_writes_back},
+		{"reads-one", child_reads_one},
 	};
 	int code = CHILD_MAIN(argc, argv, children);
 	if (code >= 0)
@@ -619,6 +665,7 @@ int main(int argc, char **argv)
 		TEST(writers_that_wait_for_room_and_readers_that_wait_for_data),
 		TEST(processes_pass_the_token),
 		TEST(stopped_process_holds_up_nobody_for_good),
+		TEST(reader_that_is_chosen_and_does_not_come_keeps_nothing),
 		TEST(killed_processes_leave_the_pipe_usable),
 	};
 	return cmocka_run_group_tests_name("pipe", tests, NULL, NULL);
