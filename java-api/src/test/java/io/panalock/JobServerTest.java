@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -263,7 +264,7 @@ class JobServerTest {
 
     @Test
     void exitReturnsWhatWasNotClosed() throws Exception {
-        for (JobServerHost.Style style : JobServerHost.Style.values()) {
+        for (JobServerHost.Style style : Arrays.copyOf(JobServerHost.Style.values(), fewer(2))) {
             try (JobServerHost host = JobServerHost.create(5, style)) {
                 Child.Result r = taker(host, 4, "exit").run();
                 assertThat(r.output()).contains("connected true nonblocking false");
@@ -363,7 +364,7 @@ class JobServerTest {
             Random random = new Random(11);
             List<JobServer.Token> ours = new ArrayList<>();
             int make = 0;
-            for (int i = 0; i < 20_000; i++) {
+            for (int i = 0; i < fewer(20_000); i++) {
                 switch (random.nextInt(4)) {
                     case 0 -> jobs.tryAcquire().ifPresent(ours::add);
                     case 1 -> make += Posix.readByte(fd) >= 0 ? 1 : 0;
