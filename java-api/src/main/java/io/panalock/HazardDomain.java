@@ -157,8 +157,8 @@ public final class HazardDomain {
         LockThread self = recent[(int) t.threadId() & RECENT - 1];
         if (self != null && self.thread() == t && (name & -2) != 0) {
             HazardGuard g = self.outermost;
-            if (g.begin(this, name)) {
-                announced();
+            if (g.begin(this, name) || (fenced && g.beginFenced(this, name))) {
+                Reference.reachabilityFence(this); // the domain is mapped as long as this is reachable
                 return g;
             }
         }
@@ -182,8 +182,8 @@ public final class HazardDomain {
     public HazardGuard protect(LockThread self, long name) {
         if (self.thread() == Thread.currentThread() && (name & -2) != 0) {
             HazardGuard g = self.outermost;
-            if (g.begin(this, name)) {
-                announced();
+            if (g.begin(this, name) || (fenced && g.beginFenced(this, name))) {
+                Reference.reachabilityFence(this); // the domain is mapped as long as this is reachable
                 return g;
             }
         }
@@ -236,8 +236,12 @@ public final class HazardDomain {
         }
     }
 
+    boolean isFenced() {
+        return fenced;
+    }
+
     /** The fence behind an announcement, where the writers cannot pay for it. */
-    void announced() {
+    private void announced() {
         if (fenced) {
             VarHandle.fullFence(); // G3J: pairs with P3
         }

@@ -6,6 +6,7 @@ import static io.panalock.internal.Words.Whole.ALL;
 
 import io.panalock.internal.Words.Whole;
 import io.panalock.pure.Hazards;
+import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
 
 /**
@@ -20,6 +21,11 @@ public final class HazardGuard implements AutoCloseable {
     private final int depth;
 
     private HazardDomain hazards;
+
+    /** The view by which an outermost guard may be begun in place, without a fence, or with one; else null. */
+    private HazardDomain light;
+
+    private HazardDomain heavy;
 
     /**
      * Of the slot, while this is an outermost guard that is begun and ended in place; else 0. In place, the slot says all that
@@ -40,10 +46,23 @@ public final class HazardGuard implements AutoCloseable {
         this.depth = depth;
     }
 
-    /** Begins in place if possible: an outermost guard of a platform thread that has begun one before. */
+    /** Begins in place if possible: an outermost guard of a platform thread that has begun one before by a view without fences. */
     boolean begin(HazardDomain h, long n) {
+        return light == h && begin(n);
+    }
+
+    /** The same by a view with fences. */
+    boolean beginFenced(HazardDomain h, long n) {
+        if (heavy != h || !begin(n)) {
+            return false;
+        }
+        VarHandle.fullFence(); // G3J: pairs with P3
+        return true;
+    }
+
+    private boolean begin(long n) {
         long w = Whole.pair(word);
-        if (hazards != h || w == 0 || (long) LONG.get(ALL, w) != Hazards.IDLE) {
+        if ((long) LONG.get(ALL, w) != Hazards.IDLE) {
             return false;
         }
         LONG.setRelease(ALL, w, n); // G1J: release, pairs with G4, G4J
@@ -52,6 +71,8 @@ public final class HazardGuard implements AutoCloseable {
 
     void began(HazardDomain h, long n, long g, long inPlace) {
         hazards = h;
+        light = inPlace != 0 && !h.isFenced() ? h : null;
+        heavy = inPlace != 0 && h.isFenced() ? h : null;
         name = n;
         guard = g;
         word = inPlace;
