@@ -270,6 +270,97 @@ class HazardDomainTest {
     }
 
     @Test
+    void closingADomainLeavesGuardsAndWhatWaitsForThem() throws Exception {
+        LockDomain closing = LockDomain.builder().slots(8).create();
+        HazardDomain h = HazardDomain.of(closing);
+        AtomicLong reclaimed = new AtomicLong();
+        h.protect(OBJECT).close(); // the next one is in place
+        HazardGuard guard = h.protect(OBJECT);
+        h.retire(OBJECT, reclaimed::incrementAndGet);
+        h.retire(OTHER, reclaimed::incrementAndGet);
+        closing.close();
+        Eventually.until("the other", () -> reclaimed.get() == 1);
+        assertThat(guard.isOpen()).isTrue();
+        guard.close();
+        Eventually.until("both", () -> reclaimed.get() == 2);
+        assertThatThrownBy(guard::close).hasMessageContaining("closed already");
+    }
+
+    @Test
+    void oneThreadUsesViewsOfEveryKindInTurnAndNested() {
+        HazardDomain[] views = new HazardDomain[Backend.values().length * 2];
+        for (Backend b : Backend.values()) {
+            views[b.ordinal() * 2] = HazardDomain.of(domain, b);
+            views[b.ordinal() * 2 + 1] = views[b.ordinal() * 2].withFences();
+        }
+        for (HazardDomain a : views) {
+            for (HazardDomain b : views) {
+                for (int i = 0; i < 3; i++) {
+                    HazardGuard outer = a.protect(OBJECT);
+                    assertThat(outer.name()).isEqualTo(OBJECT);
+                    HazardGuard inner = b.protect(OTHER);
+                    assertThat(inner.name()).isEqualTo(OTHER);
+                    assertThat(outer.isOpen() && inner.isOpen()).isTrue();
+                    assertThatThrownBy(outer::close).hasMessageContaining("close them first");
+                    inner.close();
+                    assertThatThrownBy(inner::close).hasMessageContaining("closed already");
+                    assertThat(b.isProtected(OBJECT)).isTrue();
+                    outer.close();
+                    assertThatThrownBy(outer::close).hasMessageContaining("closed already");
+                    assertThat(a.isProtected(OBJECT)).isFalse();
+                }
+            }
+        }
+    }
+
+    @Test
+    void thousandsOfThreadsShareFewSlots() throws Exception {
+        HazardDomain h = HazardDomain.of(domain);
+        AtomicLong sections = new AtomicLong();
+        AtomicBoolean stop = new AtomicBoolean();
+        Thread writer = Thread.ofPlatform().start(() -> {
+            while (!stop.get()) {
+                h.synchronize(THIRD);
+                h.retire(THIRD, () -> {});
+            }
+        });
+        int threads = 1000;
+        List<Thread> virtual = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            virtual.add(Thread.ofVirtual().start(() -> {
+                for (int n = 0; n < 3; n++) {
+                    try (var _ = h.protect(OBJECT); var _ = h.protect(OTHER)) {
+                        Thread.yield();
+                        sections.incrementAndGet();
+                    }
+                }
+            }));
+        }
+        for (Thread t : virtual) {
+            t.join();
+        }
+        for (int batch = 0; batch < threads / 20; batch++) {
+            List<Thread> platform = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                platform.add(Thread.ofPlatform().start(() -> {
+                    try (var _ = h.protect(OBJECT)) {
+                        sections.incrementAndGet();
+                    }
+                }));
+            }
+            for (Thread t : platform) {
+                t.join();
+            }
+        }
+        stop.set(true);
+        writer.join();
+        assertThat(sections.get()).isEqualTo(4L * threads);
+        h.synchronize(OBJECT);
+        assertThat(h.isProtected(OBJECT)).isFalse();
+        h.drain();
+    }
+
+    @Test
     void aPlatformThreadThatEndsInsideAGuardHoldsNobodyUp() throws Exception {
         HazardDomain h = HazardDomain.of(domain);
         Thread.ofPlatform().start(() -> h.protect(OBJECT)).join();

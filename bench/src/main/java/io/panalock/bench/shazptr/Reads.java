@@ -14,7 +14,7 @@ final class Reads {
             "c-pthread_rwlock", "c-urcu_memb", "c-urcu_mb", "c-urcu_qsbr", "c-urcu_bp", "java-hybrid-handle", "java-hybrid-lookup",
             "java-hybrid-handle-fenced", "java-hybrid-lookup-fenced", "java-pure-handle", "java-ffm-handle",
             "java-ffm_critical-handle", "java-jni-handle", "java-stamped_optimistic", "java-stamped_read", "java-read_write_lock",
-            "java-volatile_read");
+            "java-volatile_read", "java-reentrant_lock", "java-unwatched_lock");
 
     private static final Map<String, ReadLoop> LOOPS = new HashMap<>();
     private static final String PACKAGE = "io.panalock.bench.shazptr.loop.";
@@ -26,7 +26,7 @@ final class Reads {
     }
 
     static boolean isPeer(String way) {
-        return !way.contains("shazptr") && !way.contains("handle") && !way.contains("lookup");
+        return !way.contains("shazptr") && !way.contains("handle") && !way.contains("lookup") && !way.contains("unwatched");
     }
 
     /** Nanoseconds of one section, over so many in a row. */

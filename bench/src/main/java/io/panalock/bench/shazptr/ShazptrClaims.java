@@ -27,6 +27,7 @@ public final class ShazptrClaims implements ClaimGroup {
     public ShazptrClaims() {
         reads();
         waits();
+        validator();
     }
 
     @Override
@@ -46,6 +47,13 @@ public final class ShazptrClaims implements ClaimGroup {
         read("java-lookup-c", "java-hybrid-lookup", "c-shazptr", 4.5, "Java, thread looked up, against C");
         read("java-handle-fenced", "java-hybrid-handle", "java-hybrid-handle-fenced", 0.6,
                 "Java with an explicit handle against its own full-fence form");
+    }
+
+    private void validator() {
+        claims.add(new Claim("lockdep-off",
+                "a pair of a lock that was handed to the lock-order validator, which is off, against the same lock's by itself",
+                new Quantity(new Read("java-unwatched_lock"), Point.Windowed.TIME),
+                new Quantity(new Read("java-reentrant_lock"), Point.Windowed.TIME), Bound.atMost(1.05), Need.NOTHING, true));
     }
 
     private void read(String id, String subject, String peer, double bound, String what) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench.shazptr.loop;
 
+import io.panalock.LockClass;
+import io.panalock.Lockdep;
 import io.panalock.bench.shazptr.ReadLoop;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.concurrent.locks.StampedLock;
 
-/** What the JDK has for readers. */
+/** What the JDK has for readers; and its lock, as it is or handed to the lock-order validator while that is off. */
 public final class JdkReads implements ReadLoop {
     private final String way;
     private final StampedLock stamped = new StampedLock();
@@ -13,9 +17,16 @@ public final class JdkReads implements ReadLoop {
     private volatile int word = 1;
     private int failed;
 
-    /** @param arguments {@code stamped_optimistic}, {@code stamped_read}, {@code read_write_lock} or {@code volatile_read} */
+    private final Lock lock;
+
+    /**
+     * @param arguments {@code stamped_optimistic}, {@code stamped_read}, {@code read_write_lock}, {@code volatile_read},
+     *     {@code reentrant_lock} or {@code unwatched_lock}
+     */
     public JdkReads(String... arguments) {
         way = arguments[0];
+        Lock bare = new ReentrantLock();
+        lock = way.equals("unwatched_lock") ? Lockdep.watch(bare, LockClass.of("a lock")) : bare;
     }
 
     @Override
@@ -25,6 +36,7 @@ public final class JdkReads implements ReadLoop {
             case "stamped_read" -> stampedRead(sections);
             case "read_write_lock" -> readLock(sections);
             case "volatile_read" -> volatileRead(sections);
+            case "reentrant_lock", "unwatched_lock" -> pairs(sections);
             default -> throw new IllegalArgumentException(way);
         }
     }
@@ -53,6 +65,14 @@ public final class JdkReads implements ReadLoop {
         for (int i = 0; i < sections; i++) {
             lock.lock();
             lock.unlock();
+        }
+    }
+
+    private void pairs(int sections) {
+        final Lock l = lock;
+        for (int i = 0; i < sections; i++) {
+            l.lock();
+            l.unlock();
         }
     }
 
