@@ -59,6 +59,16 @@ static jint lock_wait(JNIEnv *env, jclass c, jlong self, jlong lock, jint layout
 	}
 }
 
+static jint rq_lock_wait(JNIEnv *env, jclass c, jlong self, jlong lock, jint layout, jint flags, jlong timeout_ns, jlong report)
+{
+	(void)env, (void)c;
+	switch (layout) {
+	case PL_LAYOUT_WORD: return pl_rqspin_lock_wait(at(self), at(lock), (uint32_t)flags, timeout_ns, at(report));
+	case PL_LAYOUT_BYTE: return pl_rqspin_byte_lock_wait(at(self), at(lock), (uint32_t)flags, timeout_ns, at(report));
+	default: return pl_rqspin_wide_lock_wait(at(self), at(lock), (uint32_t)flags, timeout_ns, at(report));
+	}
+}
+
 static jint kick(JNIEnv *env, jclass c, jlong self, jlong lock, jint layout)
 {
 	(void)env, (void)c;
@@ -186,6 +196,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 		METHOD("byteRelease", "(J)I", byte_release),
 		METHOD("wideRelease", "(J)I", wide_release),
 		METHOD("lockWait", "(JJIIJ)I", lock_wait),
+		METHOD("rqLockWait", "(JJIIJJ)I", rq_lock_wait),
 		METHOD("kick", "(JJI)I", kick),
 		METHOD("hazardAcquire", "(JJ)J", hazard_acquire),
 		METHOD("hazardClear", "(JJ)I", hazard_clear),

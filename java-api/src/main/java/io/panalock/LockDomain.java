@@ -20,7 +20,9 @@ import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.WeakHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -63,6 +65,8 @@ public final class LockDomain implements AutoCloseable {
 
     private final MemorySegment pool;
 
+    private static final Map<LockDomain, Boolean> ALL = new WeakHashMap<>(); // guarded by itself
+    private final LockNames lockNames = new LockNames();
     private final ThreadLocal<LockThread> current = new ThreadLocal<>();
     private final List<MemorySegment> attached = new ArrayList<>();
     private volatile boolean closed;
@@ -91,6 +95,7 @@ public final class LockDomain implements AutoCloseable {
         pool = shared
                 ? MemorySegment.ofAddress(memory.address()).reinterpret(memory.byteSize(), poolArena, null)
                 : memory;
+        enlist();
     }
 
     /** A domain of this class loader's Java code only. */
@@ -107,6 +112,7 @@ public final class LockDomain implements AutoCloseable {
         parking = pure.parking();
         poolArena = null;
         pool = memory;
+        enlist();
     }
 
     // ---- making one ----
@@ -578,6 +584,23 @@ public final class LockDomain implements AutoCloseable {
     }
 
     /** The calling thread's handle, made on first use. */
+    private void enlist() {
+        synchronized (ALL) {
+            ALL.put(this, true);
+        }
+    }
+
+    LockNames lockNames() {
+        return lockNames;
+    }
+
+    /** Domains of this JVM that are reachable. */
+    static List<LockDomain> all() {
+        synchronized (ALL) {
+            return List.copyOf(ALL.keySet());
+        }
+    }
+
     LockThread current() {
         LockThread t = current.get();
         if (t == null) {

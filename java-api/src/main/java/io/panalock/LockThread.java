@@ -4,8 +4,11 @@ package io.panalock;
 import io.panalock.internal.Layouts;
 import io.panalock.internal.Natives;
 import io.panalock.internal.ffm.panalock_h;
+import io.panalock.internal.ffm.pl_deadlock;
+import io.panalock.pure.Circle;
 import io.panalock.pure.Slots;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +30,9 @@ public final class LockThread {
     private final boolean virtual;
 
     private int own; // slot number; 0: none
+    private long ownAddress; // of the own slot; 0: none
+    private Circle circle;
+    private MemorySegment report; // pl_deadlock; made on first use
     private MemorySegment ownSegment;
     private int mutexes; // owned by a thread that borrows its slot
     private boolean borrowed; // the own slot is a borrowed one, kept while locks or guards are held
@@ -112,6 +118,7 @@ public final class LockThread {
         if (slot > 0 && slot != own) {
             Slots.name(domain.pure(), slot, name());
             own = slot;
+            ownAddress = domain.pure().slotAt(slot);
             ownSegment = null;
             borrowed = true;
         }
@@ -126,6 +133,28 @@ public final class LockThread {
         return n;
     }
 
+    /** Address of the slot that the thread keeps, or 0. Valid as long as its domain is mapped. */
+    long slotAddress() {
+        return ownAddress;
+    }
+
+    /** The deadlock that this thread was told of last. */
+    Circle circle() {
+        if (circle == null) {
+            circle = new Circle();
+        }
+        return circle;
+    }
+
+    /** Where native code reports a deadlock to this thread. */
+    MemorySegment report() {
+        if (report == null) {
+            report = Arena.ofAuto().allocate(pl_deadlock.layout());
+        }
+        return report;
+    }
+
+    /** Whether the slot is borrowed, to be given back when nothing is held. */
     boolean isBorrowed() {
         return borrowed;
     }
@@ -146,6 +175,7 @@ public final class LockThread {
     void released() {
         if (borrowed && mutexes == 0 && Slots.release(domain.pure(), own) == 0) { // refused while other locks are held
             own = 0;
+            ownAddress = 0;
             borrowed = false;
         }
     }
@@ -189,6 +219,7 @@ public final class LockThread {
             }
             ownSegment = MemorySegment.ofAddress(slot.address());
             own = domain.pure().slotNumber(slot.address());
+            ownAddress = slot.address();
             Natives.nameSlot(ownSegment, name());
             return true;
         }
@@ -197,6 +228,7 @@ public final class LockThread {
         int slot = tid == 0 ? 0 : Slots.register(domain.pure(), tid);
         if (slot > 0) {
             own = slot;
+            ownAddress = domain.pure().slotAt(slot);
             Slots.name(domain.pure(), slot, name());
         }
         return own != 0;

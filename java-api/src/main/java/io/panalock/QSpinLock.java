@@ -155,8 +155,15 @@ public abstract sealed class QSpinLock implements Lock
         private String name;
         private LockClass lockClass;
         private boolean counting;
+        private boolean bare;
 
         private Builder() {}
+
+        /** For {@link RqSpinLock}. */
+        Builder bare() {
+            bare = true;
+            return this;
+        }
 
         /**
          * The domain in which waiters for the lock meet; the same one for all users of the lock.
@@ -294,6 +301,7 @@ public abstract sealed class QSpinLock implements Lock
             p.policy = policy;
             p.name = name;
             p.lockClass = lockClass;
+            p.bare = bare;
             p.counters = counting ? new LockCounters() : null;
             return p;
         }
@@ -343,6 +351,7 @@ public abstract sealed class QSpinLock implements Lock
         boolean poolWord; // of a private domain: the memory lives as long as the domain is reachable
         boolean ownsPoolWord; // to be given back with the lock object
         boolean closeable; // the memory can be unmapped while the lock object lives
+        boolean bare; // without debug checks: a rqspinlock keeps its own record
         boolean whole; // it cannot, and native access is allowed: the fast way
         Waiting waiting;
         LockWord pureWord;
@@ -358,10 +367,10 @@ public abstract sealed class QSpinLock implements Lock
             settle();
             pureWord = LockWord.at(whole ? Memory.whole() : Memory.of(word), word.address(), layout.number);
             QSpinLock lock = specialised();
-            if (domain.checked()) {
+            if (domain.checked() && !bare) {
                 lock = new CheckedLock(this, lock);
             }
-            if (Lockdep.ON) {
+            if (Lockdep.ON && !bare) {
                 lock = new WatchedSpinLock(this, lock, Lockdep.classOf(lockClass, name));
             }
             if (ownsPoolWord) {
@@ -659,6 +668,11 @@ public abstract sealed class QSpinLock implements Lock
             int unused = (int) Words.INT.getOpaque(word, 0L); // throws if it is not
         }
         return address;
+    }
+
+    /** Whether platform threads wait for it in Java too. */
+    final boolean waitsInJava() {
+        return waiting.inJava();
     }
 
     final boolean isCloseable() {

@@ -22,6 +22,8 @@ public final class Jni {
 
     public static native int lockWait(long self, long lock, int layout, int flags, long timeoutNanos);
 
+    public static native int rqLockWait(long self, long lock, int layout, int flags, long timeoutNanos, long report);
+
     public static native int kick(long self, long lock, int layout);
 
     public static native long hazardAcquire(long self, long name);

@@ -36,6 +36,11 @@ public final class Layouts {
     public static final int WAIT_POLL = 16;
     public static final int OSQ_RUNNING = 32;
 
+    public static final int LIMITS = -2;
+    public static final int LIMIT_FIRST_NS = 250_000_000;
+    public static final int LIMIT_BEHIND_NS = 500_000_000;
+    public static final int CYCLE_MAX = 64;
+
     public static final int LAYOUT_WORD = 0;
     public static final int LAYOUT_BYTE = 1;
     public static final int LAYOUT_WIDE = 2;

@@ -40,6 +40,16 @@ public final class Natives {
         };
     }
 
+    /** The same for a rqspinlock. The report is a {@code pl_deadlock}. */
+    public static int rqLockWait(
+            MemorySegment self, MemorySegment lock, int layout, int flags, long timeoutNanos, MemorySegment report) {
+        return switch (layout) {
+            case Layouts.LAYOUT_WORD -> panalock_h.pl_rqspin_lock_wait(self, lock, flags, timeoutNanos, report);
+            case Layouts.LAYOUT_BYTE -> panalock_h.pl_rqspin_byte_lock_wait(self, lock, flags, timeoutNanos, report);
+            default -> panalock_h.pl_rqspin_wide_lock_wait(self, lock, flags, timeoutNanos, report);
+        };
+    }
+
     /** The node number of a waiter that the caller must unpark, or 0. */
     public static int kick(MemorySegment service, MemorySegment lock, int layout) {
         return panalock_h.pl_qspin_kick(service, lock, layout, 0);

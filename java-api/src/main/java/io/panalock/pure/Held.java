@@ -24,8 +24,8 @@ final class Held {
         return (int) (entry & LEVEL);
     }
 
-    /** Adds an entry at the current nesting level, or counts it as not recorded. */
-    static void push(PureDomain d, int slot, long key) {
+    /** Adds an entry at the current nesting level: its index; or counts it: UNRECORDED. */
+    static int push(PureDomain d, int slot, long key) {
         Memory m = d.memory;
         long s = d.slotAt(slot);
         int level = m.get(s + Shape.THREAD_DEPTH);
@@ -34,11 +34,25 @@ final class Held {
             setTop(m, s, top + 1); // before the table is looked for: a handler may give an unused one back
             if (top < Shape.HELD_INLINE || table(d, s) != 0 || top == Shape.HELD_INLINE && borrow(d, slot, s)) {
                 m.setLong(entry(d, s, top), key | level);
-                return;
+                return top;
             }
             setTop(m, s, top);
         }
         m.set(s + Shape.THREAD_HELD_UNRECORDED, m.get(s + Shape.THREAD_HELD_UNRECORDED) + 1);
+        return UNRECORDED;
+    }
+
+    /** True if an entry other than number {@code but} has this key; with key 0, any other entry at all. */
+    static boolean other(PureDomain d, int slot, long key, int but) {
+        long s = d.slotAt(slot);
+        for (int i = top(d.memory, s) - 1; i >= 0; i--) {
+            long at = entry(d, s, i);
+            long entry = at == 0 ? 0 : d.memory.getLong(at);
+            if (entry != 0 && i != but && (key == 0 || key(entry) == key)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The highest entry with this key: its index; or UNRECORDED: perhaps one of those; or NONE. */

@@ -32,7 +32,11 @@ final class Park {
             }
             // An interruption that came before the node was PARKED has not touched it: I1 sets the flag and then looks at
             // the state, we set the state and, with the line's unlock between, look at the flag.
-            int err = w.mustLeave(seen, d.pacer.now());
+            long now = d.pacer.now();
+            if (w.search != null) {
+                w.search.hurry(now);
+            }
+            int err = w.mustLeave(seen, now);
             if (err != 0) {
                 withdraw(w, false);
                 return err;
@@ -71,9 +75,12 @@ final class Park {
         for (; ; ) {
             long until = w.until;
             boolean watching = (m.get(w.node + Shape.NODE_KIND) & (Shape.NODE_WATCH | Shape.NODE_RESERVED)) != 0;
-            if (watching || w.domain.shared) {
-                long look = pacer.now() + (watching ? Shape.WATCH_NS : Shape.RECHECK_NS);
-                until = until == 0 || look < until ? look : until;
+            long watchAt = pacer.now() + (watching ? Shape.WATCH_NS : Shape.RECHECK_NS);
+            if ((watching || w.domain.shared) && (until == 0 || watchAt < until)) {
+                until = watchAt;
+            }
+            if (w.search != null && (until == 0 || w.search.at < until)) {
+                until = w.search.at;
             }
             int state = w.sleep(until);
             if (state == Layouts.NODE_CHOSEN) {
@@ -86,14 +93,15 @@ final class Park {
                 m.cas(w.node + Shape.NODE_STATE, state, Layouts.NODE_PARKED);
             }
             int seen = w.lock.bits();
-            int err = w.mustLeave(seen, pacer.now());
+            long now = pacer.now();
+            int err = w.mustLeave(seen, now);
             if (err != 0) {
                 withdraw(w, false);
                 return err;
             }
             // The watch timer: an owner will wake us when it releases; a standby should not have taken this long.
             boolean held = (seen & Layouts.Q_LOCKED) != 0 && (seen & Layouts.Q_STANDBY) == 0;
-            if (state == Layouts.NODE_PARKED && watching && !held) {
+            if (state == Layouts.NODE_PARKED && watching && now >= watchAt && !held) {
                 withdraw(w, true);
                 return 0;
             }

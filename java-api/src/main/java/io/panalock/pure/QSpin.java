@@ -83,6 +83,12 @@ public final class QSpin {
      * @throws IllegalStateException the arena of the lock was closed
      */
     public static int lockWait(PureDomain domain, LockWord lock, int flags, long timeoutNanos, int slot) {
+        return lockWait(domain, lock, flags, timeoutNanos, slot, null);
+    }
+
+    /** The same with a search for deadlocks: also {@code -EDEADLK}. */
+    static int lockWait(
+            PureDomain domain, LockWord lock, int flags, long timeoutNanos, int slot, Search search) {
         if (!domain.isWaiter(slot) || (flags & ~(lock.mutex() ? MUTEX_FLAGS : ALL_FLAGS)) != 0) {
             return -Layouts.EINVAL;
         }
@@ -104,11 +110,15 @@ public final class QSpin {
             } else {
                 m.set(depth, level + 1);
                 m.setLong(w.node + Shape.NODE_KEY, w.key);
+                if (search != null) {
+                    w.search = search;
+                    search.begin(w, domain.pacer.now());
+                }
                 result = lock.mutex()
                         ? PureMutex.await(w)
                         : !w.spinning()
                         ? waitParking(w)
-                        : w.until != 0 || w.interruptible() ? waitBeside(w) : SpinQueue.await(w);
+                        : w.until != 0 || search != null || w.interruptible() ? waitBeside(w) : SpinQueue.await(w);
             }
         } finally {
             if (w.listed) {
@@ -116,6 +126,9 @@ public final class QSpin {
             }
             if (w.queued) {
                 SpinQueue.abandon(w);
+            }
+            if (w.search != null) {
+                w.search.end();
             }
             if (node) {
                 m.setLong(w.node + Shape.NODE_KEY, 0);

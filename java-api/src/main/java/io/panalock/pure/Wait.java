@@ -33,6 +33,7 @@ final class Wait implements Spinners.Leave {
     boolean listed; // the node may be in its line
     boolean queued; // the node may be in the spinners' queue
     long role; // when we began to stand by, over all sleeps; 0: not yet
+    Search search; // for deadlocks; null: a qspinlock's wait
     long lying; // since when the lock lies free but reserved by somebody else; 0: it does not
     private Spinners spinners; // of this node; made on first use
     private long queuedSince; // when it joined a mutex's queue of spinners
@@ -67,6 +68,7 @@ final class Wait implements Spinners.Leave {
             until = end <= 0 ? 0 : end; // overflow: some 290 years
         }
         standby = reserved = steal = listed = queued = interrupted = false;
+        search = null;
         role = lying = 0;
     }
 
@@ -112,10 +114,6 @@ final class Wait implements Spinners.Leave {
         return enough ? -Layouts.EAGAIN : 0;
     }
 
-    boolean take(int seen, int clear) {
-        return lock.take(seen, clear, mine);
-    }
-
     /** Whether a mutex's owner sleeps for another lock, queue or condition: spinning is no use then. */
     boolean ownerSleeps() {
         if (!lock.mutex()) {
@@ -146,7 +144,23 @@ final class Wait implements Spinners.Leave {
         if (interruptible() && interruption(memory, slotAddress)) {
             return -Layouts.EINTR;
         }
+        if (search != null && (seen & Layouts.Q_LOCKED) != 0 && search.due(now)) {
+            return -Layouts.EDEADLK;
+        }
         return until != 0 && now >= until ? -Layouts.ETIMEDOUT : 0;
+    }
+
+    /** Takes the lock, at the end of a wait that others can see. */
+    boolean take(int seen, int clear) {
+        if (search == null) {
+            return lock.take(seen, clear, mine);
+        }
+        search.pause();
+        if (lock.take(seen, clear, mine)) {
+            return true;
+        }
+        search.resume();
+        return false;
     }
 
     /** True once if the thread was interrupted, as a Java thread or through its slot. */

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.panalock.pure;
+
+import io.panalock.internal.Layouts;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The search for deadlocks: the twin of search.c, whose header file says why it misses none and reports none that is not
+ * there. One object per wait of a thread that may be in a circle.
+ */
+final class Search {
+    private static final int FIRST_NS = 20_000; // a waiter that stands by searches so long after it began
+    private static final int AGAIN_NS = 1_000_000; // the second search after the first
+    private static final int SELDOM_NS = 8_000_000; // longest distance of searches
+    private static final int TRIES_MAX = 8; // threads that only try a lock of the circle are told from holders
+    private static final int TRIES_LOOKS = 20; // by so many looks
+    private static final int CLAIM_BITS = 16;
+    private static final int CLAIM_MASK = 0xffff;
+
+    private final PureDomain domain;
+    private final Memory memory;
+    private final int slot;
+    private final Circle report;
+
+    private int number; // our node's
+    private long node;
+    private int gap; // from the last search to the next; 0: none yet
+    /** When to search next, monotonic ns; Long.MAX_VALUE: never, this thread holds nothing else. */
+    long at;
+
+    // The chain, the searcher first.
+    private int length;
+    private final int[] numbers = new int[Layouts.CYCLE_MAX];
+    private final int[] waits = new int[Layouts.CYCLE_MAX];
+    private final long[] keys = new long[Layouts.CYCLE_MAX];
+    private final long[] entries = new long[Shape.HELD];
+
+    Search(PureDomain domain, int slot, boolean holdsOthers, Circle report) {
+        this.domain = domain;
+        this.memory = domain.memory;
+        this.slot = slot;
+        this.report = report;
+        this.at = holdsOthers ? 0 : Long.MAX_VALUE;
+    }
+
+    // ---- what a waiter shows ----
+
+    void begin(Wait w, long now) {
+        node = w.node;
+        number = w.number;
+        int wait = memory.get(node + Shape.NODE_WAIT) + 1;
+        memory.set(node + Shape.NODE_LOCKED, wait & CLAIM_MASK); // nobody's claim, and unlike any before
+        memory.setRelease(node + Shape.NODE_WAIT, wait); // R2J: release, pairs with R3, R3J
+        if (at != Long.MAX_VALUE) {
+            at = now + FIRST_NS;
+        }
+    }
+
+    void pause() {
+        memory.setRelease(node + Shape.NODE_WAIT, memory.get(node + Shape.NODE_WAIT) + 1); // R2J
+    }
+
+    void resume() {
+        pause();
+    }
+
+    void end() {
+        if ((memory.get(node + Shape.NODE_WAIT) & 1) != 0) {
+            pause();
+        }
+        VarHandle.fullFence(); // R4J: the end of the wait before any entry that this thread pushes next; pairs with R5, R5J
+    }
+
+    /** The waiter is about to sleep for the first time: it searches before. */
+    void hurry(long now) {
+        if (gap == 0 && at != Long.MAX_VALUE) {
+            at = now;
+        }
+    }
+
+    /** Searches if it is time. True: a deadlock, and we are the one to leave; the report is made. */
+    boolean due(long now) {
+        if (now < at) {
+            return false;
+        }
+        gap = gap == 0 ? AGAIN_NS : Math.min(gap * 2, SELDOM_NS);
+        at = now + gap;
+        return find();
+    }
+
+    private boolean find() {
+        length = 1;
+        numbers[0] = number;
+        waits[0] = memory.get(node + Shape.NODE_WAIT);
+        keys[0] = Held.key(memory.getLong(node + Shape.NODE_KEY));
+        VarHandle.fullFence(); // R1J: our wait before the look at others; pairs with R1, R1J
+        if (!follow()) {
+            return false;
+        }
+        long claims = registrar();
+        int before = memory.getAcquire(claims); // R6J: acquire, pairs with R6, R6J
+        if (isLeaving(before) || !unchanged()) {
+            return false;
+        }
+        if (!memory.cas(claims, before, number << CLAIM_BITS | waits[0] & CLAIM_MASK)) { // R6J
+            return false;
+        }
+        if (report != null) {
+            report.set(length, numbers, keys);
+        }
+        return true;
+    }
+
+    // ---- the chain ----
+
+    /** From its last member on. True when it has come back to the searcher. */
+    private boolean follow() {
+        long key = keys[length - 1];
+        int hold = holderOf(key);
+        if (hold == 0 || !seemsHeld(key)) {
+            return false;
+        }
+        int holder = PureDomain.slotOf(hold);
+        int since = hold % Layouts.NESTING;
+        if (holder == slot) {
+            return since <= number % Layouts.NESTING;
+        }
+        if (inChain(holder) || length == Layouts.CYCLE_MAX) { // a circle, but not with us in it
+            return false;
+        }
+        for (int level = since; level < Layouts.NESTING; level++) {
+            int next = PureDomain.nodeNumber(holder, level);
+            int wait = memory.getAcquire(domain.nodeAt(next) + Shape.NODE_WAIT); // R3J: acquire, pairs with R2, R2J
+            if ((wait & 1) == 0) {
+                continue;
+            }
+            numbers[length] = next;
+            waits[length] = wait;
+            keys[length] = Held.key(memory.getLong(domain.nodeAt(next) + Shape.NODE_KEY));
+            length++;
+            if (follow()) {
+                return true;
+            }
+            length--;
+        }
+        return false;
+    }
+
+    private boolean inChain(int other) {
+        for (int i = 0; i < length; i++) {
+            if (PureDomain.slotOf(numbers[i]) == other) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The second collection: every wait and every hold is as it was. */
+    private boolean unchanged() {
+        for (int i = 0; i < length; i++) {
+            int next = numbers[(i + 1) % length];
+            int hold = holderOf(keys[i]);
+            if (hold == 0
+                    || PureDomain.slotOf(hold) != PureDomain.slotOf(next)
+                    || hold % Layouts.NESTING > next % Layouts.NESTING
+                    || Held.key(memory.getLong(domain.nodeAt(numbers[i]) + Shape.NODE_KEY)) != keys[i]) {
+                return false;
+            }
+        }
+        VarHandle.fullFence(); // R5J: the holds before the last look at the waits; pairs with R4, R4J
+        for (int i = 0; i < length; i++) {
+            if (memory.getAcquire(domain.nodeAt(numbers[i]) + Shape.NODE_WAIT) != waits[i]) { // R3J
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** False if we can tell that the lock is free: the entry that says otherwise is being cleared. */
+    private boolean seemsHeld(long key) {
+        return Long.compareUnsigned(key, domain.format().size()) >= 0
+                || (memory.get(domain.address() + key) & Layouts.Q_LOCKED) != 0;
+    }
+
+    /**
+     * The waiting slot that holds a lock, and since which nesting level, as the number of that level's node; 0: its holder
+     * does not wait, or is not recorded, or it is not clear who it is.
+     */
+    private int holderOf(long key) {
+        int holder = 0;
+        int others = 0;
+        for (int s = 1, used = domain.slotsUsed(); s < used; s++) {
+            if (memory.getAcquire(domain.slotAt(s) + Shape.THREAD_STATE) != Shape.SLOT_USED) { // T3J: acquire, pairs with T2
+                continue;
+            }
+            int since = entryLevel(s, key);
+            if (since == Layouts.NESTING) {
+                continue;
+            }
+            if (!waitsFrom(s, since)) {
+                if (++others > TRIES_MAX || !onlyTries(s, key)) {
+                    return 0;
+                }
+            } else if (holder != 0) {
+                return 0;
+            } else {
+                holder = PureDomain.nodeNumber(s, since);
+            }
+        }
+        return holder;
+    }
+
+    /** The level of a slot's entry for a lock that it does not just wait for; NESTING: it has none. */
+    private int entryLevel(int s, long key) {
+        for (int n = Held.read(domain, s, entries) - 1; n >= 0; n--) {
+            int since = Held.level(entries[n]);
+            if (Held.key(entries[n]) == key && !attempts(s, since, key)) {
+                return since;
+            }
+        }
+        return Layouts.NESTING;
+    }
+
+    private boolean attempts(int s, int level, long key) {
+        long n = domain.nodeAt(PureDomain.nodeNumber(s, level));
+        return (memory.getAcquire(n + Shape.NODE_WAIT) & 1) != 0 // R3J
+                && Held.key(memory.getLong(n + Shape.NODE_KEY)) == key;
+    }
+
+    private boolean waitsFrom(int s, int level) {
+        for (int l = level; l < Layouts.NESTING; l++) {
+            if ((memory.getAcquire(domain.nodeAt(PureDomain.nodeNumber(s, l)) + Shape.NODE_WAIT) & 1) != 0) { // R3J
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The entry of a thread that does not wait: a try that fails goes within moments, what stays is a hold. */
+    private boolean onlyTries(int s, long key) {
+        for (int looks = TRIES_LOOKS; entryLevel(s, key) != Layouts.NESTING; looks--) {
+            if (looks == 0) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+        return true;
+    }
+
+    // ---- the victim ----
+
+    private long registrar() {
+        int lowest = numbers[0];
+        for (int i = 1; i < length; i++) {
+            lowest = Math.min(lowest, numbers[i]);
+        }
+        return domain.nodeAt(lowest) + Shape.NODE_LOCKED;
+    }
+
+    /** True if the claimant still is where it claimed: it is about to leave. */
+    private boolean isLeaving(int claim) {
+        int claimant = claim >>> CLAIM_BITS;
+        return domain.isWaiter(PureDomain.slotOf(claimant))
+                && (memory.getAcquire(domain.nodeAt(claimant) + Shape.NODE_WAIT) & CLAIM_MASK) == (claim & CLAIM_MASK); // R3J
+    }
+}
