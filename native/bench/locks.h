@@ -88,6 +88,10 @@ typedef plb_bare plb_ck_fas, plb_ck_ticket, plb_ck_mcs, plb_node;
 	X(osq_mutex_block, PLB_OURS, pl_mutex, PL_MUTEX_INIT,                                                       \
 	  PLB_TAKE(!pl_mutex_trylock_inline(self, l) && pl_mutex_lock_wait(self, l, PL_WAIT_BLOCK, PL_FOREVER)),    \
 	  pl_mutex_unlock_inline(self, l))                                                                          \
+	X(rq_word, PLB_OURS, pl_rqspinlock, PL_RQSPINLOCK_INIT, PLB_TAKE(pl_rqspin_lock_inline(self, l)),                     \
+	  pl_rqspin_unlock_inline(self, l))                                                                         \
+	X(rq_wide, PLB_OURS, pl_rqspinlock_wide, PL_RQSPINLOCK_WIDE_INIT, PLB_TAKE(pl_rqspin_wide_lock_inline(self, l)),      \
+	  pl_rqspin_wide_unlock_inline(self, l))                                                                    \
 	X(pthread_mutex, PLB_CONTENDED_OK, pthread_mutex_t, PTHREAD_MUTEX_INITIALIZER, pthread_mutex_lock(l),       \
 	  pthread_mutex_unlock(l))                                                                                  \
 	X(pthread_spin, PLB_CONTENDED_OK, pthread_spinlock_t, PLB_PTHREAD_SPIN_INIT, pthread_spin_lock(l),          \

@@ -52,8 +52,14 @@ public final class Locks {
             MUTEXES.put(OSQ_MUTEX + "-" + backend, List.of(backend));
         }
     }
+    private static final String RQ_PREFIX = "rqspinlock-";
 
     private Locks() {}
+
+    /** The id of a resilient lock in backend HYBRID, in the pool. */
+    public static String rqspinlock(String layout, boolean explicitHandle) {
+        return RQ_PREFIX + layout + (explicitHandle ? "-handle" : "-lookup");
+    }
 
     /** The id of one of ours: backend, layout, place, and {@code spin} when that is the policy. */
     public static String panalock(String backend, String layout, String place) {
@@ -68,6 +74,10 @@ public final class Locks {
     public static Lock open(String id) {
         if (id.startsWith(C_PREFIX)) {
             return CLock.of(id.substring(C_PREFIX.length()));
+        }
+        if (id.startsWith(RQ_PREFIX)) {
+            String[] words = id.split("-");
+            return new JavaLock(id, Map.of("lock", id), "RqSpinLoop", words[1], words[2]);
         }
         if (PEERS.containsKey(id)) {
             List<String> loop = PEERS.get(id);
