@@ -26,6 +26,7 @@ public final class DeadlockException extends RuntimeException {
         }
     }
 
+    /** The threads, the caller first. */
     private final Participant[] cycle;
 
     private DeadlockException(String message, List<Participant> cycle) {
