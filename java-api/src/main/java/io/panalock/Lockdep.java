@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 
 /**
- * The lock-order validator: with {@code -Dpanalock.lockdep=on} every acquisition of every {@link QSpinLock} and
- * {@link OsqMutex} of this JVM, and of every lock given to {@link #watch}, is noted, and the first time that an order of acquisitions <em>could</em> deadlock it
+ * The lock-order validator: with {@code -Dpanalock.lockdep=on} every acquisition of every {@link QSpinLock},
+ * {@link RqSpinLock} and {@link OsqMutex} of this JVM, and of every lock given to {@link #watch}, is noted, and the first time that an order of acquisitions <em>could</em> deadlock it
  * is reported with the stack traces of all orders that take part, whether or not it did. Also: recursion, locks held by
  * threads that have ended, releases of what is not held.
  *

@@ -9,6 +9,7 @@ import io.panalock.pure.RqSpin;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
@@ -49,8 +50,15 @@ public final class RqSpinLock implements Lock {
     private final boolean direct; // slots are in native memory that Java may access
     private final Held held = new Held();
 
-    private RqSpinLock(QSpinLock lock) {
+    /** For the lock-order validator; null while it is off. */
+    private final LockClass lockClass;
+
+    private final Object identity;
+
+    private RqSpinLock(QSpinLock lock, LockClass given, String name) {
         this.lock = lock;
+        lockClass = Lockdep.ON ? Lockdep.classOf(given, name) : null;
+        identity = Lockdep.ON ? Lockdep.identityOf(lock.address) : null;
         domain = lock.domain;
         key = RqSpin.key(domain.pure(), lock.pureWord);
         direct = domain.isNative();
@@ -93,6 +101,8 @@ public final class RqSpinLock implements Lock {
     /** Chooses domain, layout, backend, policy and name of a lock; the defaults are those of {@link QSpinLock.Builder}. */
     public static final class Builder {
         private final QSpinLock.Builder b = QSpinLock.builder().bare();
+        private LockClass lockClass;
+        private String name;
 
         private Builder() {}
 
@@ -148,6 +158,18 @@ public final class RqSpinLock implements Lock {
          */
         public Builder name(String name) {
             b.name(name);
+            this.name = name;
+            return this;
+        }
+
+        /**
+         * What the lock-order validator takes it for, see {@link Lockdep}; else its name, or the place that makes it.
+         *
+         * @param type the lock's class
+         * @return this
+         */
+        public Builder lockClass(LockClass type) {
+            this.lockClass = Objects.requireNonNull(type, "type");
             return this;
         }
 
@@ -159,7 +181,7 @@ public final class RqSpinLock implements Lock {
          * @throws UnsatisfiedLinkError the backend needs the native library and there is none
          */
         public RqSpinLock allocate() {
-            return new RqSpinLock(b.allocate());
+            return new RqSpinLock(b.allocate(), lockClass, name);
         }
 
         /**
@@ -170,7 +192,7 @@ public final class RqSpinLock implements Lock {
          * @throws IndexOutOfBoundsException the pool has no such word
          */
         public RqSpinLock existing(int index) {
-            return new RqSpinLock(b.existing(index));
+            return new RqSpinLock(b.existing(index), lockClass, name);
         }
 
         /**
@@ -184,7 +206,7 @@ public final class RqSpinLock implements Lock {
          * @throws UnsatisfiedLinkError the backend needs the native library and there is none
          */
         public RqSpinLock at(MemorySegment segment, long offset) {
-            return new RqSpinLock(b.at(segment, offset));
+            return new RqSpinLock(b.at(segment, offset), lockClass, name);
         }
     }
 
@@ -211,9 +233,11 @@ public final class RqSpinLock implements Lock {
      */
     public void lock(LockThread self) {
         self.check(domain);
+        waiting();
         if (!take(self)) {
             acquired(self, await(self, 0, Layouts.LIMITS));
         }
+        taken();
     }
 
     /**
@@ -252,6 +276,7 @@ public final class RqSpinLock implements Lock {
             throw new InterruptedException();
         }
         LockThread self = domain.current();
+        waiting();
         if (!take(self)) {
             int result = await(self, Layouts.WAIT_INTERRUPTIBLE, Layouts.LIMITS);
             if (result == -Layouts.EINTR) {
@@ -259,6 +284,7 @@ public final class RqSpinLock implements Lock {
             }
             acquired(self, result);
         }
+        taken();
     }
 
     /**
@@ -280,7 +306,7 @@ public final class RqSpinLock implements Lock {
     public boolean tryLock(LockThread self) {
         self.check(domain);
         if (take(self)) {
-            return true;
+            return taken();
         }
         int slot = slot(self);
         int entry = RqSpin.push(pure(), slot, key);
@@ -293,7 +319,7 @@ public final class RqSpinLock implements Lock {
                 self.released();
             }
         }
-        return taken;
+        return taken && taken();
     }
 
     /**
@@ -320,7 +346,7 @@ public final class RqSpinLock implements Lock {
             return tryLock(self);
         }
         if (take(self)) {
-            return true;
+            return taken();
         }
         int result = await(self, Layouts.WAIT_INTERRUPTIBLE, nanos);
         if (result == -Layouts.EINTR) {
@@ -330,7 +356,7 @@ public final class RqSpinLock implements Lock {
             return false;
         }
         acquired(self, result);
-        return true;
+        return taken();
     }
 
     // ---- releasing ----
@@ -353,6 +379,9 @@ public final class RqSpinLock implements Lock {
      */
     public void unlock(LockThread self) {
         self.check(domain);
+        if (Lockdep.ON) {
+            Lockdep.order().releasing(identity, lockClass);
+        }
         long s = self.slotAddress();
         if (direct && s != 0 && Slot.isFirst(s) && Slot.entry(s) == key) {
             try {
@@ -463,6 +492,21 @@ public final class RqSpinLock implements Lock {
     }
 
     // ---- inside ----
+
+    // What the lock-order validator is told. While it is off these are nothing, and the compiler knows.
+
+    private void waiting() {
+        if (Lockdep.ON) {
+            Lockdep.order().acquiring(identity, lockClass);
+        }
+    }
+
+    private boolean taken() {
+        if (Lockdep.ON) {
+            Lockdep.order().acquired(identity, lockClass);
+        }
+        return true;
+    }
 
     /** The fast way: the record, then the lock. False: neither was made. */
     private boolean take(LockThread self) {

@@ -92,6 +92,28 @@ class LockdepTest {
                 mutex.unlock();
                 third.unlock();
                 reports.clear();
+                RqSpinLock resilient = RqSpinLock.builder().backend(b).name("resilient " + b).allocate();
+                Lock fourth = Lockdep.watch(new ReentrantLock(), LockClass.of("fourth " + b));
+                try (var _ = resilient.acquire()) {
+                    fourth.lock();
+                    fourth.unlock();
+                }
+                require(resilient.tryLock() && reports.isEmpty(), "nothing yet");
+                try {
+                    resilient.lock();
+                    throw new AssertionError();
+                } catch (DeadlockException e) {
+                    require(reports.size() == 1 && reports.getFirst().kind() == LockOrderReport.Kind.RECURSION, "recursion");
+                    reports.clear();
+                }
+                resilient.unlock();
+                fourth.lock();
+                resilient.lock(LockThread.current(resilient.domain()));
+                require(reports.size() == 1 && reports.getFirst().kind() == LockOrderReport.Kind.INVERSION, "resilient");
+                require(reports.getFirst().message().contains("resilient " + b), "its name");
+                resilient.unlock();
+                fourth.unlock();
+                reports.clear();
             }
             // Contended waits come the same way.
             QSpinLock lock = QSpinLock.builder().name("contended").allocate();
@@ -117,7 +139,7 @@ class LockdepTest {
                     .filter(e -> e.getEventType().getName().equals("io.panalock.LockOrder"))
                     .count();
             Files.delete(file);
-            require(events == 5L * Backend.values().length, "events: " + events);
+            require(events == 7L * Backend.values().length, "events: " + events);
             System.out.println("done");
         }
 
