@@ -157,7 +157,9 @@ static int must_leave(const wait *w, uint32_t seen, uint64_t now)
 		return dead(seen);
 	if (w->flags & PL_WAIT_INTERRUPTIBLE && interrupted(w->self))
 		return -EINTR;
-	if (w->search && seen & PL_Q_LOCKED && pl_search_due(w->search, now))
+	if (w->search && !(seen & PL_Q_LOCKED))
+		pl_search_postpone(w->search, now);
+	else if (w->search && pl_search_due(w->search, now))
 		return -EDEADLK;
 	return w->until && now >= w->until ? -ETIMEDOUT : 0;
 }
@@ -323,12 +325,15 @@ INLINE int park(view v, wait *w)
 		withdraw(v, w, false);
 		return err;
 	}
+	uint64_t watch_at = 0; /* 0: begins anew */
 	for (;;) {
-		uint64_t until = w->until, watch_at = 0;
+		uint64_t until = w->until;
 		now = pl_os_now();
 		bool watching = pl_load_rlx(&w->node->kind) & (PL_NODE_WATCH | PL_NODE_RESERVED);
-		if (watching || w->domain->flags & PL_DOMAIN_SHARED)
-			watch_at = now + (watching ? PL_WATCH_NS : PL_RECHECK_NS);
+		/* The one that watches, or stands by, may lie under a handler that waits for what we hold: then we watch too. */
+		bool needed = w->search && w->search->at != UINT64_MAX;
+		if (!watch_at && (watching || needed || w->domain->flags & PL_DOMAIN_SHARED))
+			watch_at = now + (watching || needed ? PL_WATCH_NS : PL_RECHECK_NS);
 		if (watch_at && (!until || watch_at < until))
 			until = watch_at;
 		if (w->search && (!until || w->search->at < until))
@@ -349,10 +354,13 @@ INLINE int park(view v, wait *w)
 			return err;
 		}
 		/* The watch timer: an owner will wake us when it releases; a standby should not have taken this long. */
-		if (state == PL_NODE_SLEEPING && watching && now >= watch_at && (!(seen & PL_Q_LOCKED) || seen & PL_Q_STANDBY)) {
+		bool helpless = !(seen & PL_Q_LOCKED) || (watching && seen & PL_Q_STANDBY);
+		if (state == PL_NODE_SLEEPING && (watching || needed) && now >= watch_at && helpless) {
 			withdraw(v, w, true);
 			return 0;
 		}
+		if (state != PL_NODE_SLEEPING || now >= watch_at) /* not when it woke for a search */
+			watch_at = 0;
 	}
 }
 
@@ -655,7 +663,13 @@ INLINE int lock_slow(pl_thread *self, void *lock, int layout, uint32_t flags, in
 	if (self->index == 0)
 		return wait_slotless(v, &w);
 	int result, level = pl_context_enter(self);
-	if (level < 0 || waits_below(&w, (uint32_t)level)) {
+	bool nodeless = level < 0 || waits_below(&w, (uint32_t)level);
+	if (nodeless && search) { /* such a wait is in no search: what the one try does not get is refused */
+		uint32_t seen = bits(v);
+		result = dead(seen);
+		if (!result)
+			result = !(seen & PL_Q_LOCKED) && take(v, seen, 0) ? 0 : -EDEADLK;
+	} else if (nodeless) {
 		w.steal = level >= 0;
 		w.flags |= PL_WAIT_SPIN;
 		result = wait_beside(v, &w);

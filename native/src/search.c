@@ -6,7 +6,6 @@
 
 enum {
 	first_ns = 20000,     /* a waiter that stands by searches so long after it began; a sleeper before it sleeps */
-	again_ns = 1000000,   /* the second search after the first */
 	seldom_ns = 8000000,  /* longest distance of searches */
 	tries_max = 8,        /* so many threads that only try a lock of the circle are told from holders */
 	tries_looks = 20,     /* by so many looks */
@@ -239,7 +238,7 @@ bool pl_search_due(pl_search *s, uint64_t now)
 {
 	if (PL_LIKELY(now < s->at))
 		return false;
-	s->gap_ns = !s->gap_ns ? again_ns : s->gap_ns * 2 > seldom_ns ? seldom_ns : s->gap_ns * 2;
+	s->gap_ns = !s->gap_ns ? PL_SEARCH_AGAIN_NS : s->gap_ns * 2 > seldom_ns ? seldom_ns : s->gap_ns * 2;
 	s->at = now + s->gap_ns;
 	return find(s);
 }

@@ -27,6 +27,8 @@
 
 #include <panalock/rqspinlock.h>
 
+enum { PL_SEARCH_AGAIN_NS = 1000000 }; /* the second search after the first */
+
 typedef struct pl_search {
 	pl_thread *self;
 	pl_node *node;
@@ -51,7 +53,14 @@ static inline void pl_search_resume(pl_search *s) { pl_search_pause(s); }
 /* Time to look? If so looks, and sets the next time. True: a deadlock, and we are the one to leave; the report is made. */
 bool pl_search_due(pl_search *s, uint64_t now);
 
-/* The same when the waiter is about to sleep for the first time. */
+/* The lock is free, nothing to search for: who sleeps until the next search must not find that passed for ever. */
+static inline void pl_search_postpone(pl_search *s, uint64_t now)
+{
+	if (now >= s->at)
+		s->at = now + PL_SEARCH_AGAIN_NS;
+}
+
+/* The first search is due when the waiter is about to sleep for the first time. */
 static inline void pl_search_hurry(pl_search *s, uint64_t now)
 {
 	if (!s->gap_ns && s->at != UINT64_MAX)
