@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,18 +18,30 @@ final class Output {
 
     @Option(names = "--json", paramLabel = "FILE", description = "Write the results to FILE; directories that are missing are created.")
     void setJson(Path file) {
-        Path directory = file.toAbsolutePath().getParent();
-        if (Files.isDirectory(file)) {
-            throw new ParameterException(mixee.commandLine(), "--json: \"" + file + "\" is a directory, not a file to write");
+        try {
+            // A link's target is replaced, not the link; and what cannot be written is found out before hours of measuring.
+            Path target = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
+            if (Files.exists(target) && !Files.isRegularFile(target)) {
+                throw wrong("\"" + file + "\" is " + (Files.isDirectory(target) ? "a directory" : "a device")
+                        + ", not a file to write");
+            }
+            Path directory = target.getParent();
+            while (!Files.exists(directory)) {
+                directory = directory.getParent(); // what is missing is created
+            }
+            if (!Files.isDirectory(directory)) {
+                throw wrong("\"" + directory + "\" is not a directory that can be written");
+            }
+            Files.createDirectories(target.getParent());
+            Files.delete(Files.createTempFile(target.getParent(), ".panalock", ".json"));
+            json = target;
+        } catch (IOException | SecurityException e) {
+            throw wrong("\"" + file + "\" cannot be written: " + e);
         }
-        while (!Files.exists(directory) && directory.getParent() != null) {
-            directory = directory.getParent(); // what is missing will be created
-        }
-        if (!(Files.isDirectory(directory) && Files.isWritable(directory))) {
-            throw new ParameterException(
-                    mixee.commandLine(), "--json: \"" + directory + "\" is not a directory that can be written");
-        }
-        json = file;
+    }
+
+    private ParameterException wrong(String what) {
+        return new ParameterException(mixee.commandLine(), "--json: " + what);
     }
 
     /** Null when not given. */

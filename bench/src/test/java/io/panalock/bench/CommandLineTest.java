@@ -74,6 +74,8 @@ class CommandLineTest {
         Path plain = Files.writeString(dir.resolve("plain"), "");
         assertWrongUsage(run("run", "--json", plain.resolve("x.json").toString()), "is not a directory");
         assertWrongUsage(run("run", "--json", plain.resolve("a").resolve("x.json").toString()), "is not a directory");
+        assertWrongUsage(run("run", "--json", "/dev/full"), "is a device, not a file to write");
+        assertWrongUsage(run("run", "--json", "/proc/x/y.json"), "cannot be written");
         assertWrongUsage(run("run", "--json"), "--json");
     }
 
