@@ -18,25 +18,22 @@ final class Output {
 
     @Option(names = "--json", paramLabel = "FILE", description = "Write the results to FILE; directories that are missing are created.")
     void setJson(Path file) {
+        Path target = file.toAbsolutePath();
+        Path directory = target.getParent();
         try {
-            // A link's target is replaced, not the link; and what cannot be written is found out before hours of measuring.
-            Path target = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
-            if (Files.exists(target) && !Files.isRegularFile(target)) {
-                throw wrong("\"" + file + "\" is " + (Files.isDirectory(target) ? "a directory" : "a device")
-                        + ", not a file to write");
+            if (Files.exists(target)) {
+                target = target.toRealPath(); // a link's target is replaced, not the link
+                directory = target.getParent();
+                if (!Files.isRegularFile(target)) {
+                    throw wrong("\"" + file + "\" is " + (Files.isDirectory(target) ? "a directory" : "a device")
+                            + ", not a file to write");
+                }
             }
-            Path directory = target.getParent();
-            while (!Files.exists(directory)) {
-                directory = directory.getParent(); // what is missing is created
-            }
-            if (!Files.isDirectory(directory)) {
-                throw wrong("\"" + directory + "\" is not a directory that can be written");
-            }
-            Files.createDirectories(target.getParent());
-            Files.delete(Files.createTempFile(target.getParent(), ".panalock", ".json"));
+            Files.createDirectories(directory);
+            Files.delete(Files.createTempFile(directory, ".panalock", ".json")); // found out before hours of measuring
             json = target;
-        } catch (IOException | SecurityException e) {
-            throw wrong("\"" + file + "\" cannot be written: " + e);
+        } catch (IOException e) {
+            throw wrong("\"" + directory + "\" is not a directory that can be written");
         }
     }
 

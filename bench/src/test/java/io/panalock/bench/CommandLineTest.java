@@ -75,7 +75,7 @@ class CommandLineTest {
         assertWrongUsage(run("run", "--json", plain.resolve("x.json").toString()), "is not a directory");
         assertWrongUsage(run("run", "--json", plain.resolve("a").resolve("x.json").toString()), "is not a directory");
         assertWrongUsage(run("run", "--json", "/dev/full"), "is a device, not a file to write");
-        assertWrongUsage(run("run", "--json", "/proc/x/y.json"), "cannot be written");
+        assertWrongUsage(run("run", "--json", "/proc/x/y.json"), "is not a directory that can be written");
         assertWrongUsage(run("run", "--json"), "--json");
     }
 
