@@ -72,11 +72,16 @@ final class Park {
     static int sleep(Wait w) {
         Memory m = w.memory;
         Pacer pacer = w.domain.pacer;
+        long watchAt = 0; // 0: begins anew
         for (; ; ) {
             long until = w.until;
             boolean watching = (m.get(w.node + Shape.NODE_KIND) & (Shape.NODE_WATCH | Shape.NODE_RESERVED)) != 0;
-            long watchAt = pacer.now() + (watching ? Shape.WATCH_NS : Shape.RECHECK_NS);
-            if ((watching || w.domain.shared) && (until == 0 || watchAt < until)) {
+            // The one that watches, or stands by, may lie under a handler in C that waits for what we hold: then we watch too.
+            boolean needed = w.search != null && w.search.at != Long.MAX_VALUE;
+            if (watchAt == 0 && (watching || needed || w.domain.shared)) {
+                watchAt = pacer.now() + (watching || needed ? Shape.WATCH_NS : Shape.RECHECK_NS);
+            }
+            if (watchAt != 0 && (until == 0 || watchAt < until)) {
                 until = watchAt;
             }
             if (w.search != null && (until == 0 || w.search.at < until)) {
@@ -100,10 +105,13 @@ final class Park {
                 return err;
             }
             // The watch timer: an owner will wake us when it releases; a standby should not have taken this long.
-            boolean held = (seen & Layouts.Q_LOCKED) != 0 && (seen & Layouts.Q_STANDBY) == 0;
-            if (state == Layouts.NODE_PARKED && watching && now >= watchAt && !held) {
+            boolean helpless = (seen & Layouts.Q_LOCKED) == 0 || (watching && (seen & Layouts.Q_STANDBY) != 0);
+            if (state == Layouts.NODE_PARKED && (watching || needed) && now >= watchAt && helpless) {
                 withdraw(w, true);
                 return 0;
+            }
+            if (state != Layouts.NODE_PARKED || now >= watchAt) { // not when it woke for a search
+                watchAt = 0;
             }
         }
     }

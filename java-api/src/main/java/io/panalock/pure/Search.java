@@ -78,6 +78,13 @@ final class Search {
         }
     }
 
+    /** The lock is free, nothing to search for: who sleeps until the next search must not find that passed for ever. */
+    void postpone(long now) {
+        if (now >= at) {
+            at = now + AGAIN_NS;
+        }
+    }
+
     /** Searches if it is time. True: a deadlock, and we are the one to leave; the report is made. */
     boolean due(long now) {
         if (now < at) {

@@ -144,7 +144,9 @@ final class Wait implements Spinners.Leave {
         if (interruptible() && interruption(memory, slotAddress)) {
             return -Layouts.EINTR;
         }
-        if (search != null && (seen & Layouts.Q_LOCKED) != 0 && search.due(now)) {
+        if (search != null && (seen & Layouts.Q_LOCKED) == 0) {
+            search.postpone(now);
+        } else if (search != null && search.due(now)) {
             return -Layouts.EDEADLK;
         }
         return until != 0 && now >= until ? -Layouts.ETIMEDOUT : 0;
