@@ -98,7 +98,7 @@ static void stand(int index, void *shared)
 	AWAIT(pl_load_acq(&r->turns) == (uint32_t)index);
 	/* The next one is let in by whoever sees us in the queue; see stand_all(). */
 	int result = pl_osq_lock_unless(self, &queue, r->flags, r->timeouts[index], index == 2 ? flag_is_set : NULL, r);
-	r->results[index] = result;
+	pl_store_rel((uint32_t *)(void *)&r->results[index], (uint32_t)result); /* row 18 looks while others wait */
 	if (result == 0) {
 		r->order[pl_add_ar(&r->stop, 1)] = index;
 		REQUIRE_EQUAL(pl_osq_unlock(self, &queue), 0);
