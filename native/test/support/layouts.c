@@ -3,6 +3,8 @@
 #define PL_NO_INLINE
 #include "support.h"
 
+#include <stdio.h>
+
 const char *const layout_names[layouts] = {"WORD", "BYTE", "WIDE"};
 
 #define CHOOSE(layout, lock, word_call, byte_call, wide_call)                                                             \
@@ -84,9 +86,24 @@ bool is_parked(const pl_thread *slot)
 	return false;
 }
 
+/* A waiter that stands in the line may still have its last look at the lock before it. @tid 0: the slot names no thread. */
+static bool sleeps_in_the_kernel(uint32_t tid)
+{
+	if (!tid)
+		return true;
+	char path[32], state = 0;
+	snprintf(path, sizeof path, "/proc/%u/stat", tid);
+	FILE *f = fopen(path, "re");
+	bool read = f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1;
+	if (f)
+		fclose(f);
+	return read && state == 'S';
+}
+
 bool is_asleep_at(int layout, const any_lock *lock, const pl_thread *slot)
 {
-	return is_parked(slot) && (any_bits(layout, lock) & (parked_bit(layout) | PL_Q_STANDBY)) == parked_bit(layout);
+	return is_parked(slot) && (any_bits(layout, lock) & (parked_bit(layout) | PL_Q_STANDBY)) == parked_bit(layout) &&
+	       sleeps_in_the_kernel(pl_load_rlx(&slot->tid)) && is_parked(slot);
 }
 
 int any_rq_lock(int layout, pl_thread *self, any_lock *lock)

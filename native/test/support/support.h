@@ -150,7 +150,7 @@ int portable_dec8_rel(uint8_t *p, uint8_t mute);
 
 /* True while a context of this slot stands in a line and sleeps, or is about to. */
 bool is_parked(const pl_thread *slot);
-/* True when it does, the lock says so, and nobody stands by: a release must wake one now. */
+/* True when its thread sleeps in the kernel, the lock says so, and nobody stands by: a release must wake one now. */
 bool is_asleep_at(int layout, const any_lock *lock, const pl_thread *slot);
 
 /* ---- children ---- */

@@ -38,7 +38,7 @@ import java.util.function.Consumer;
  * it stays protected, and keeps its thread slot, of which the domain has a limited number; if it ends inside a guard
  * without closing it, what it protects is never reclaimed.
  *
- * <p>Cost: a guard about two nanoseconds with an explicit {@link LockThread}; {@link #synchronize} a system call and a look
+ * <p>Cost: a guard two stores with an explicit {@link LockThread}; {@link #synchronize} a system call and a look
  * at the threads that have ever protected something.
  */
 public final class HazardDomain {

@@ -46,8 +46,8 @@ import java.util.concurrent.locks.LockSupport;
  * <p>An unlock that has released never throws. Acquisitions throw {@link IllegalStateException} once the mutex's arena or its
  * domain is closed. If an owner's process is killed the mutex stays locked.
  *
- * <p>Memory effects are those of {@link Lock}, also towards native users. Without contention a pair costs a few nanoseconds and
- * no allocation. A waiter spins while that makes sense and then sleeps; a virtual thread never holds on to its carrier.
+ * <p>Memory effects are those of {@link Lock}, also towards native users. Without contention a pair stays in Java and
+ * allocates nothing. A waiter spins while that makes sense and then sleeps; a virtual thread never holds on to its carrier.
  */
 public abstract sealed class OsqMutex implements Lock permits WholeMutex, SegmentMutex, NativeMutex {
     private static final long SLICE_NANOS = 10_000_000; // native waits of interruptible callers look at the flag so often
