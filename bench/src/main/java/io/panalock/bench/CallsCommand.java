@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
         description = {
             "What a call from Java to C costs: by what is handed over and by the way the call is made, with bytes allocated,"
                     + " beside a working garbage collector, and what a call that waits does to safepoints.",
-            "About 5 minutes with all targets and ways; --quick: one round with short windows."
+            "About 5 minutes with all targets and ways; --quick: about 3, with short windows. Each round is a JVM of its own."
         })
 public final class CallsCommand extends Experiment {
     private static final int MOST_ROUNDS = 100;
@@ -55,8 +55,7 @@ public final class CallsCommand extends Experiment {
     @Override
     protected void measure(Run run) {
         Measurements measurements = new Measurements(run);
-        int times = run.quick() ? 1 : rounds;
-        measurements.calls(run.quick() ? new JmhRun(2, 150, 4, 40) : new JmhRun(3, 150, 5, 100), points(), times);
-        measurements.callsAndCollector(run.quick() ? 40 : 200, times);
+        measurements.calls(run.quick() ? new JmhRun(3, 100, 3, 40) : new JmhRun(3, 150, 5, 100), points(), rounds);
+        measurements.callsAndCollector(run.quick() ? 40 : 200, rounds);
     }
 }

@@ -62,8 +62,10 @@ public final class ClaimsCommand implements SubCommand {
     public Integer call() {
         Map<String, List<Claim>> groups = Claims.groups();
         if (group != null && !groups.containsKey(group)) {
-            throw new ParameterException(
-                    spec.commandLine(), "\"" + group + "\" is not a group of claims; there are " + groups.keySet());
+            String id = group.substring(group.indexOf('/') + 1);
+            boolean isId = groups.values().stream().flatMap(List::stream).anyMatch(claim -> claim.id().equals(id));
+            throw new ParameterException(spec.commandLine(), "\"" + group + "\" is not a group of claims; there are "
+                    + String.join(", ", groups.keySet()) + (isId ? ". A single claim: claims --only '^" + id + "$'" : ""));
         }
         PrintStream out = System.out;
         if (list) {
@@ -73,7 +75,8 @@ public final class ClaimsCommand implements SubCommand {
         }
         if (groups.entrySet().stream().allMatch(e -> chosen(e.getKey(), e.getValue()).isEmpty())) {
             throw new ParameterException(spec.commandLine(),
-                    "--only: no claim matches \"" + only + "\"" + (quick ? " with --quick" : "") + "; try --list");
+                    "--only: no claim matches \"" + only + "\"" + (quick ? " with --quick" : "") + "; the nearest are "
+                            + String.join(", ", Choice.nearest(only.pattern(), ids(groups))) + "; --list shows all");
         }
         int shortfalls = 0;
         try (Session session = new Session(Map.of("command", "claims", "quick", quick), output.json(), System.err)) {
@@ -87,6 +90,15 @@ public final class ClaimsCommand implements SubCommand {
             out.println(session.end(null));
         }
         return shortfalls == 0 ? Main.FINE : Main.FELL_SHORT;
+    }
+
+    private List<String> ids(Map<String, List<Claim>> groups) {
+        return groups.entrySet().stream()
+                .filter(e -> group == null || group.equals(e.getKey()))
+                .flatMap(e -> e.getValue().stream())
+                .filter(claim -> claim.quick() || !quick)
+                .map(Claim::id)
+                .toList();
     }
 
     private List<Claim> chosen(String name, List<Claim> claims) {

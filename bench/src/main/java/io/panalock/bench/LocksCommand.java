@@ -20,10 +20,11 @@ import picocli.CommandLine.Option;
                     + " its own.",
             "Without options: all backends, layouts WORD and WIDE, all peers, 1 to 64 threads, nothing inside and outside;"
                     + " about 10 minutes. --quick:"
-                    + " threads 2 and 16, one round, windows of 100 ms."
+                    + " threads 2 and 16, windows of 60 ms."
         })
 public final class LocksCommand extends Experiment {
     private static final List<String> PARTS = List.of("pairs", "throughput", "latency");
+    private static final int QUICK_WINDOW_MS = 60;
     private static final int MOST_THREADS = 1024;
     private static final int MOST_NS = 10_000_000;
     private static final int MOST_MS = 600_000;
@@ -158,15 +159,14 @@ public final class LocksCommand extends Experiment {
     protected void measure(Run run) {
         List<RunPlan.Section> section = List.of(new RunPlan.Section(insideNs, outsideNs));
         List<Integer> counts = run.quick() ? List.of(2, 16) : threads;
-        int times = run.quick() ? 1 : rounds;
-        int window = run.quick() ? 100 : windowMs;
+        int window = run.quick() ? Math.min(windowMs, QUICK_WINDOW_MS) : windowMs;
         Measurements measurements = new Measurements(run);
         if (parts.contains("pairs")) {
-            measurements.pairs(chosen(), times);
+            measurements.pairs(chosen(), rounds);
         }
         for (Mode mode : Mode.values()) {
             if (parts.contains(mode.name().toLowerCase(Locale.ROOT))) {
-                measurements.contended(forSeveral(), RunPlan.points(counts, section, mode, run.pin()), times, WARM_MS, window);
+                measurements.contended(forSeveral(), RunPlan.points(counts, section, mode, run.pin()), rounds, WARM_MS, window);
             }
         }
     }

@@ -14,14 +14,22 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The command line. Exit codes: 0 fine, 1 a bound fell short or a measurement failed, 2 wrong usage. */
+/**
+ * The command line. Exit codes: 0 fine, 1 a bound fell short or a measurement failed, 2 wrong usage; 128 + the signal's number,
+ * as of every program, when it was stopped.
+ */
 @Command(
         name = "panalock",
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
         description = "Measures Panalock's locks, and what a call from Java to C costs, on this machine.",
         exitCodeListHeading = "%nExit codes:%n",
-        exitCodeList = {"0:fine", "1:a bound fell short, or a measurement failed", "2:wrong usage"})
+        exitCodeList = {
+            "0:fine",
+            "1:a bound fell short, or a measurement failed",
+            "2:wrong usage",
+            "130, 143:stopped by Ctrl-C, by SIGTERM; what was measured is kept"
+        })
 public final class Main implements Runnable {
     static final int FINE = 0;
     static final int FELL_SHORT = 1;

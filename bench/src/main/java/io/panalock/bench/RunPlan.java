@@ -76,7 +76,8 @@ record RunPlan(
         pairs.addAll(unspun(Locks.inC()));
         List<String> contended =
                 List.of(HYBRID, PURE, Locks.REENTRANT_LOCK, Locks.SYNCHRONIZED, "c-wide", "c-pthread-mutex");
-        return new RunPlan(new JmhRun(2, 150, 4, 40), 1, 3,
+        // Three JVMs a call: one alone may have compiled it unluckily, and its own repeats would not show that.
+        return new RunPlan(new JmhRun(3, 100, 3, 40), 3, 3,
                 JmhPoint.calls(List.of("blank", "pointer", "string"), JmhPoint.JDK_WAYS), 40, pairs, contended,
                 points(List.of(2, 16), SECTIONS.subList(0, 2), Mode.THROUGHPUT), contended,
                 points(List.of(16), SECTIONS.subList(1, 2), Mode.LATENCY), 15, 80);

@@ -84,7 +84,7 @@ public final class Session implements AutoCloseable {
 
     /** What is measured on, in a line. */
     private static String head(Map<String, Object> machine) {
-        return machine.get("cpu") + " · " + machine.get("cpus") + " CPUs · Linux " + machine.get("kernel") + " · JDK "
+        return machine.get("cpu") + " · " + Machine.cpus(machine) + " · Linux " + machine.get("kernel") + " · JDK "
                 + machine.get("jdk") + " · " + Machine.load(machine);
     }
 

@@ -59,12 +59,14 @@ class CommandLineTest {
 
     @Test
     void anUnknownGroupOfClaimsNamesTheGroups() {
-        assertWrongUsage(run("claims", "bridges"), "\"bridges\" is not a group of claims", "bridge");
+        assertWrongUsage(run("claims", "bridges"), "\"bridges\" is not a group of claims; there are ", "bridge, ");
+        assertWrongUsage(run("claims", "bridge/c-wide-mutex"), "claims --only '^c-wide-mutex$'");
     }
 
     @Test
     void claimsThatMatchNothingAreNotAPass() {
-        assertWrongUsage(run("claims", "--only", "no-such-claim"), "no claim matches", "--list");
+        assertWrongUsage(run("claims", "--only", "c-wide-mutexx"), "no claim matches", "the nearest are c-wide-mutex, ", "--list");
+        assertThat(run("claims", "--only", "no-such-claim").err().length()).as("no list of all claims").isLessThan(300);
         assertWrongUsage(run("claims", "--only", "*"), "\"*\" is not a regular expression");
     }
 
@@ -83,12 +85,14 @@ class CommandLineTest {
     void wrongValuesNameWhatIsAllowed() {
         assertWrongUsage(run("locks", "--threads", "2,0"), "--threads: \"0\" is not a number from 1 to 1024");
         assertWrongUsage(run("locks", "--backend", "native"), "--backend: \"native\" is not one of hybrid, ffm");
-        assertWrongUsage(run("locks", "--lock", "c-nothing"), "--lock: \"c-nothing\" is not one of", "c-pthread-mutex");
+        assertWrongUsage(run("locks", "--lock", "c-pthread-mutx"), "--lock: \"c-pthread-mutx\" is not one of the ",
+                "the nearest are c-pthread-mutex,");
         assertWrongUsage(run("locks", "--part", "pairs,", "--inside", "5"), "--part: \"\" is not one of pairs");
         assertWrongUsage(run("locks", "--inside", "-1"), "--inside: \"-1\" is not a number from 0");
         assertWrongUsage(run("locks", "--lock", "c-bare", "--part", "throughput"), "one thread only", "--part pairs");
         assertWrongUsage(run("calls", "--via", "jni,jnx"), "--via: \"jnx\" is not one of jni");
         assertWrongUsage(run("calls", "--target", "upcall", "--via", "critical"), "critical calls do not call back");
+        assertWrongUsage(run("tokens", "--processes", "1"), "--processes: \"1\" is not a number from 2 to 1000");
         assertWrongUsage(run("run", "--cpus", "0-x"), "--cpus: \"0-x\" is neither a CPU nor a range");
         assertWrongUsage(run("run", "--cpus", "3-1"), "--cpus: \"3-1\" is not a range of CPUs");
         assertWrongUsage(run("run", "--cpus", "1023"), "--cpus: this process may not use 1023", "affinity");
@@ -166,7 +170,7 @@ class CommandLineTest {
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
     void aStopKeepsWhatWasMeasured(@TempDir Path dir) throws IOException, InterruptedException {
         Path file = dir.resolve("partial.json");
-        stopped("calls:", file, "run", "--quick");
+        assertThat(stopped("INT", "calls:", file, "run", "--quick")).as("exit code").isEqualTo(130);
         Results results = ResultsJson.load(file);
         assertThat(results.run()).containsEntry("complete", false).containsEntry("command", "run");
         assertThat(results.all()).anyMatch(r -> r.experiment().equals("floor"));
@@ -176,14 +180,14 @@ class CommandLineTest {
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
     void aStopOfClaimsKeepsGroupsThatWereChecked(@TempDir Path dir) throws IOException, InterruptedException {
         Path file = dir.resolve("partial.json");
-        stopped("measure:", file, "claims", "--quick", "--only", "bytes|compare");
+        assertThat(stopped("TERM", "measure:", file, "claims", "--quick", "--only", "bytes|compare")).as("exit code").isEqualTo(143);
         Results results = ResultsJson.load(file);
         assertThat(results.run()).containsEntry("complete", false).containsEntry("command", "claims");
         assertThat(results.all()).anyMatch(r -> r.matches("claim", Map.of("group", "bridge", "verdict", "holds")));
     }
 
-    /** Runs until a line begins so, then does what Ctrl-C does. */
-    private static void stopped(String atLine, Path file, String... arguments) throws IOException, InterruptedException {
+    /** Runs until a line begins so, then sends the signal, INT being what Ctrl-C does; the exit code. */
+    private static int stopped(String signal, String atLine, Path file, String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 "env",
                 "--default-signal=INT", // a build in the background is started with it ignored
@@ -201,9 +205,9 @@ class CommandLineTest {
                 line = out.readLine();
             } while (line != null && !line.startsWith(atLine));
             assertThat(line).as("progress begins").isNotNull();
-            new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).start().waitFor();
+            new ProcessBuilder("kill", "-" + signal, String.valueOf(process.pid())).start().waitFor();
             assertThat(out.lines().toList()).anyMatch(l -> l.contains("stopped; what was measured so far is in"));
         }
-        assertThat(process.waitFor()).isNotZero();
+        return process.waitFor();
     }
 }

@@ -81,7 +81,7 @@ class ReportAndCompareTest {
         assertThat(same.out()).contains("no regression beyond 10 %");
         Ran slower = run("compare", before, slow);
         assertThat(slower.code()).isEqualTo(1);
-        assertThat(slower.out()).contains("hybrid became slower", "REGRESSION");
+        assertThat(slower.out()).contains("HYBRID became worse, slower", "REGRESSION");
         assertThat(run("compare", before, slow, "--threshold", "40").code()).isZero();
     }
 

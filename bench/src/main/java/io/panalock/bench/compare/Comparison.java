@@ -17,7 +17,8 @@ import java.util.Set;
 /**
  * Two runs of the same experiments, figure by figure and lock by lock.
  *
- * <p>A change is the logarithm of new over old, turned so that more is slower. From every change the median change of the
+ * <p>A change is the logarithm of new over old, turned so that more is worse, and shown as the figure's own: a rate that is halved
+ * changes by -50 %. From every change the median change of the
  * peers in the same experiment is taken away: what hits ReentrantLock, pthread_mutex and the JNI call alike is the machine,
  * not Panalock.
  *
@@ -65,7 +66,8 @@ public final class Comparison {
      *
      * @param before the point in the old results
      * @param after the same point in the new ones
-     * @param change relative to the peers; 0.1 is ten per cent slower; NaN when that cannot be said
+     * @param change of the figure itself, less that of the peers: 0.1 is ten per cent more, which is worse for a time and
+     *     better for a rate, see the verdict; NaN when that cannot be said
      * @param noise of the change, as a fraction; NaN when unknown
      */
     public record Line(Result before, Result after, String metric, double change, double noise, Verdict verdict) {
@@ -77,20 +79,30 @@ public final class Comparison {
             return after.metrics().get(metric);
         }
 
+        /** The change as a logarithm, turned so that more is worse. */
+        private double worsening() {
+            return -Math.log1p(change) * better();
+        }
+
+        private int better() {
+            return Quantity.of(old().unit()).kind().better();
+        }
+
         /** New over old, as measured; NaN when the old figure is 0. */
         public double ratio() {
             return old().value() == 0 ? Double.NaN : now().value() / old().value();
         }
     }
 
-    /** The median of all figures of one lock or kind of call. */
+    /** The median of all figures of one lock or kind of call; {@code change} as in {@link Line}. */
     public record Group(String experiment, String metric, String owner, int figures, double change, double noise,
             Verdict verdict) {}
 
     /**
      * One metric of one experiment.
      *
-     * @param machineWide the median change of the peers, taken away from every other change; empty when there are none
+     * @param machineWide the median change of the peers, as in {@link Line}, taken away from every other change; empty when
+     *     there are none
      */
     public record Part(String experiment, String metric, Optional<Double> machineWide, List<Line> lines,
             List<Group> groups) {}
@@ -237,13 +249,14 @@ public final class Comparison {
             Verdict verdict = m.peer()
                     ? Verdict.PEER
                     : m.comparable() ? speed(change, FIGURE_NOISES * noise) : Verdict.NOT_JUDGED;
-            Line line = new Line(m.before, m.after, metric, Math.expm1(change), noise, verdict);
+            Line line = new Line(m.before, m.after, metric, Math.expm1(-change * kind.better()), noise, verdict);
             lines.add(line);
             if (m.comparable()) {
                 byOwner.computeIfAbsent(Peers.owner(m.before), k -> new ArrayList<>()).add(line);
             }
         }
-        return new Measured(new Part(experiment, metric, shift, lines, List.of()), byOwner, shiftNoise);
+        return new Measured(
+                new Part(experiment, metric, shift.map(s -> Math.expm1(-s * kind.better())), lines, List.of()), byOwner, shiftNoise);
     }
 
     private static double noise(Matched m, double wider) {
@@ -271,14 +284,14 @@ public final class Comparison {
     }
 
     private static double change(List<Line> lines) {
-        return median(lines.stream().map(l -> Math.log1p(l.change)).toList());
+        return median(lines.stream().map(Line::worsening).toList());
     }
 
     private static Group group(String experiment, String metric, String owner, List<Line> lines, double common) {
         double change = change(lines);
         double own = MEDIAN_ERROR * median(lines.stream().map(Line::noise).toList()) / Math.sqrt(lines.size());
         double noise = Math.hypot(Math.hypot(RUN_TO_RUN, own), common);
-        return new Group(experiment, metric, owner, lines.size(), Math.expm1(change), noise,
+        return new Group(experiment, metric, owner, lines.size(), Math.expm1(-change * lines.getFirst().better()), noise,
                 speed(change, GROUP_NOISES * noise));
     }
 
@@ -343,14 +356,14 @@ public final class Comparison {
     /** Single figures that became worse beyond the noise and by more than the threshold. */
     public List<Line> worseLines() {
         return lines().stream()
-                .filter(l -> l.verdict.worse() && (Double.isNaN(l.change) || l.change > threshold))
+                .filter(l -> l.verdict.worse() && (Double.isNaN(l.change) || Math.abs(l.change) > threshold))
                 .toList();
     }
 
     /** Locks and kinds of call that became slower beyond the noise and by more than the threshold. */
     public List<Group> worseGroups() {
         return groups().stream()
-                .filter(g -> g.verdict.worse() && g.change > threshold)
+                .filter(g -> g.verdict.worse() && Math.abs(g.change) > threshold)
                 .toList();
     }
 

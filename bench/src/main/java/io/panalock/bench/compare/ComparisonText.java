@@ -6,6 +6,7 @@ import io.panalock.bench.compare.Comparison.Line;
 import io.panalock.bench.compare.Comparison.Part;
 import io.panalock.bench.result.Result;
 import io.panalock.bench.text.Cell;
+import io.panalock.bench.text.Names;
 import io.panalock.bench.text.Table;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -27,7 +28,7 @@ public final class ComparisonText {
         for (Part part : comparison.parts()) {
             text.append(part.experiment()).append(", ").append(part.metric());
             text.append(part.lines().isEmpty() ? "" : " (" + part.lines().getFirst().old().unit() + ")");
-            part.machineWide().ifPresent(shift -> text.append("; peers: ").append(percent(Math.expm1(shift))));
+            part.machineWide().ifPresent(change -> text.append("; peers: ").append(percent(change)));
             text.append(System.lineSeparator()).append(table(part)).append(System.lineSeparator());
         }
         summary().forEach(line -> text.append(line).append(System.lineSeparator()));
@@ -63,7 +64,7 @@ public final class ComparisonText {
         }
         for (Group group : comparison.groups()) {
             if (group.verdict() != Verdict.WITHIN_NOISE) {
-                lines.add(group.owner() + " became " + group.verdict() + ": " + group.experiment() + " " + group.metric()
+                lines.add(owner(group) + " became " + group.verdict() + ": " + group.experiment() + " " + group.metric()
                         + " " + percent(group.change()) + " against peers, median of " + group.figures()
                         + (group.figures() == 1 ? " figure" : " figures") + ", noise " + noise(group.noise()));
             }
@@ -74,7 +75,7 @@ public final class ComparisonText {
         }
         String bound = String.format(Locale.ROOT, "%.0f %%", 100 * comparison.threshold());
         lines.add(comparison.regressed()
-                ? "REGRESSION: worse by more than " + bound + " and by more than the noise"
+                ? "REGRESSION: worse (longer, fewer a second, or more bytes) by more than " + bound + " and by more than the noise"
                 : "no regression beyond " + bound + " and the noise");
         return lines;
     }
@@ -93,7 +94,7 @@ public final class ComparisonText {
             map.put("ratio", orNull(line.ratio()));
             map.put("change", orNull(line.change()));
             map.put("noise", orNull(line.noise()));
-            map.put("verdict", line.verdict().toString());
+            map.put("verdict", word(line.verdict()));
             lines.add(map);
         }
         List<Object> groups = new ArrayList<>();
@@ -105,7 +106,7 @@ public final class ComparisonText {
             map.put("figures", group.figures());
             map.put("change", group.change());
             map.put("noise", group.noise());
-            map.put("verdict", group.verdict().toString());
+            map.put("verdict", word(group.verdict()));
             groups.add(map);
         }
         Map<String, Object> tree = new LinkedHashMap<>();
@@ -122,7 +123,18 @@ public final class ComparisonText {
     }
 
     private static String label(Result result) {
-        return String.join(" ", result.params().values().stream().map(String::valueOf).toList());
+        return Names.point(result.params());
+    }
+
+    private static String owner(Group group) {
+        return group.owner().startsWith(Peers.IN_C)
+                ? Peers.IN_C + Names.inC(group.owner().substring(Peers.IN_C.length()))
+                : Names.value(group.owner());
+    }
+
+    /** {@code slower}, {@code within noise}, … */
+    private static String word(Verdict verdict) {
+        return verdict.name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
     private static String percent(double change) {

@@ -12,6 +12,9 @@ public final class Peers {
             Set.of("java", "nothing", "jni", "jni_copy", "jna_direct", "jna_interface", "jnr");
     private static final String[] PREFIXES = {"reentrantlock-", "pthread-", "ck-"};
 
+    /** In front of an owner's name. */
+    static final String IN_C = "C ";
+
     private Peers() {}
 
     /** True when nothing in Panalock can make this figure better or worse. */
@@ -44,7 +47,7 @@ public final class Peers {
         Map<String, Object> params = result.params();
         for (String key : new String[] {"via", "backend", "pair", "contended", "allocation", "variant", "lock"}) {
             if (params.containsKey(key)) {
-                String side = "c".equals(params.get("side")) ? "C " : "";
+                String side = "c".equals(params.get("side")) ? IN_C : "";
                 return side + params.get(key);
             }
         }

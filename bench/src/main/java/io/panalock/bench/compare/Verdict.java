@@ -3,10 +3,10 @@ package io.panalock.bench.compare;
 
 /** What a change amounts to. */
 public enum Verdict {
-    FASTER("faster"),
-    SLOWER("slower"),
-    FEWER_BYTES("fewer bytes"),
-    MORE_BYTES("more bytes"),
+    FASTER("better, faster"),
+    SLOWER("worse, slower"),
+    FEWER_BYTES("better, fewer bytes"),
+    MORE_BYTES("worse, more bytes"),
     WITHIN_NOISE("within noise"),
     /** Measured only to be compared with. */
     PEER("peer"),

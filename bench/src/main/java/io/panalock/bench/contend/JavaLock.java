@@ -4,6 +4,7 @@ package io.panalock.bench.contend;
 import com.sun.management.ThreadMXBean;
 import io.panalock.bench.peer.BenchLibrary;
 import io.panalock.bench.peer.CPeers;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,7 +23,10 @@ import org.HdrHistogram.Histogram;
  */
 public final class JavaLock implements Lock {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final CompilationMXBean COMPILER = ManagementFactory.getCompilationMXBean();
     private static final long WARM_UP_NS = 150_000_000;
+    private static final long LONGEST_WARM_UP_NS = 2_000_000_000;
+    private static final double NO_FASTER = 0.9;
     private static final int WARM_UP_PASSES = 3;
     private static final int[] WARM_UP_THREADS = {2, 5, 16};
 
@@ -91,11 +95,24 @@ public final class JavaLock implements Lock {
         return ns == 0 ? 0 : (int) Math.round(ns / stepNs);
     }
 
+    /**
+     * Until the compiler has been silent for {@link #WARM_UP_NS} and the loop has not become faster meanwhile. A time alone
+     * does not do: beside other programs the compiler may be late by half a second.
+     */
     @Override
     public void warmUp() {
-        long until = System.nanoTime() + WARM_UP_NS;
-        while (System.nanoTime() < until) {
-            pairs(1000);
+        long from = System.nanoTime();
+        long settledAt = from;
+        long compiled = COMPILER.getTotalCompilationTime();
+        double best = Double.POSITIVE_INFINITY;
+        for (long now = from; now - settledAt < WARM_UP_NS && now - from < LONGEST_WARM_UP_NS; now = System.nanoTime()) {
+            double ns = pairs(1000);
+            long compiledNow = COMPILER.getTotalCompilationTime();
+            if (ns < best * NO_FASTER || compiledNow != compiled) {
+                settledAt = System.nanoTime();
+            }
+            best = Math.min(best, ns);
+            compiled = compiledNow;
         }
     }
 

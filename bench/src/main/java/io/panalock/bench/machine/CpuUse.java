@@ -2,10 +2,16 @@
 package io.panalock.bench.machine;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalDouble;
 
 /**
@@ -13,12 +19,13 @@ import java.util.OptionalDouble;
  *
  * @param all ticks of all CPUs
  * @param busy those not idle
- * @param own those that this process and its ended children used
+ * @param own those that this process, its children and their children used, whether they run or have ended
  */
 public record CpuUse(long all, long busy, long own) {
     private static final int IDLE = 3;
     private static final int IOWAIT = 4;
     private static final int COUNTED_TWICE = 8;
+    private static final int PARENT = 1;
     private static final int OWN_FIRST = 11;
     private static final int OWN_LAST = 14;
     private static final int LOOK_MS = 250;
@@ -30,14 +37,49 @@ public record CpuUse(long all, long busy, long own) {
     static CpuUse read(Path root) {
         try (var lines = Files.lines(root.resolve("proc/stat"))) {
             long[] cpu = numbers(lines.findFirst().orElse("").replaceFirst("^cpu +", ""), COUNTED_TWICE);
-            // The program's name, in parentheses, may hold anything.
-            String self = Files.readString(root.resolve("proc/self/stat"));
-            long[] own = numbers(self.substring(self.lastIndexOf(')') + 2).replaceFirst("^\\S+ ", "0 "), OWN_LAST + 1);
             long all = Arrays.stream(cpu).sum();
-            return new CpuUse(all, all - cpu[IDLE] - cpu[IOWAIT], Arrays.stream(own, OWN_FIRST, OWN_LAST + 1).sum());
+            return new CpuUse(all, all - cpu[IDLE] - cpu[IOWAIT], own(root.resolve("proc")));
         } catch (IOException | RuntimeException e) {
             return new CpuUse(0, 0, 0); // no Linux, or a /proc unlike any other
         }
+    }
+
+    /**
+     * One process.
+     *
+     * @param ticks its own, and those of its children that ended
+     */
+    private record Used(long pid, long parent, long ticks) {
+        static Used read(Path stat) throws IOException {
+            String text = Files.readString(stat);
+            // The program's name, in parentheses, may hold anything.
+            long[] behind = numbers(text.substring(text.lastIndexOf(')') + 2).replaceFirst("^\\S+ ", "0 "), OWN_LAST + 1);
+            return new Used(
+                    Long.parseLong(text.split(" ", 2)[0]), behind[PARENT], Arrays.stream(behind, OWN_FIRST, OWN_LAST + 1).sum());
+        }
+    }
+
+    private static long own(Path proc) throws IOException {
+        Used self = Used.read(proc.resolve("self/stat"));
+        Map<Long, List<Used>> children = new HashMap<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(proc, "[0-9]*")) {
+            for (Path each : all) {
+                try {
+                    Used used = Used.read(each.resolve("stat"));
+                    children.computeIfAbsent(used.parent, p -> new ArrayList<>()).add(used);
+                } catch (IOException | RuntimeException e) {
+                    // it has just ended, or is none of ours to read
+                }
+            }
+        }
+        long ticks = 0;
+        Deque<Used> family = new ArrayDeque<>(List.of(self));
+        while (!family.isEmpty()) {
+            Used each = family.pop();
+            ticks += each.ticks;
+            family.addAll(children.getOrDefault(each.pid, List.of()));
+        }
+        return ticks;
     }
 
     private static long[] numbers(String text, int most) {

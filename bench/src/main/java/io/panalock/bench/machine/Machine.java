@@ -114,9 +114,14 @@ public final class Machine {
         }
     }
 
+    /** {@code 1 CPU}, {@code 2 CPUs}. */
+    public static String cpus(Map<String, Object> machine) {
+        return machine.get("cpus") + (Integer.valueOf(1).equals(machine.get("cpus")) ? " CPU" : " CPUs");
+    }
+
     /** In a sentence: what other programs did when a run began. */
     public static String load(Map<String, Object> machine) {
-        return "the load was " + machine.get("load") + " on " + machine.get("cpus") + " CPUs"
+        return "the load was " + machine.get("load") + " on " + cpus(machine)
                 + (machine.get(OTHERS) instanceof Number percent ? ", others used " + percent + " % of them" : "");
     }
 

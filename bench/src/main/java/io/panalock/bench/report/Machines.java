@@ -35,7 +35,7 @@ final class Machines {
                 name.text(" ").add(el("span", "emulated").cls("badge"));
             }
             Html card = el("div").cls("machine").add(name);
-            card.add(el("p", join(" \u00b7 ", m.get("arch"), m.get("cpus") == null ? null : m.get("cpus") + " CPUs",
+            card.add(el("p", join(" \u00b7 ", m.get("arch"), m.get("cpus") == null ? null : Machine.cpus(m),
                     prefixed("Linux ", m.get("kernel")), prefixed("JDK ", m.get("jdk")))));
             card.add(el("p", join(" \u00b7 ", date(run.get("started")), prefixed("panalock ", m.get("library_version")),
                     run.get("command") == null ? null : run.get("command") + (Boolean.TRUE.equals(run.get("quick")) ? " --quick" : ""))));

@@ -77,10 +77,8 @@ public final class RingbufCommand extends Experiment {
 
     @Override
     protected void measure(Run run) {
-        List<Integer> counts = run.quick() ? producers.stream().filter(n -> n <= 2 || n == 16).toList() : producers;
-        if (counts.isEmpty()) {
-            counts = producers;
-        }
+        List<Integer> few = producers.stream().filter(n -> n <= 2 || n == 16).toList();
+        List<Integer> counts = run.quick() && !few.isEmpty() ? few : producers;
         long sampleNs = run.quick() ? QUICK_SAMPLE : SECOND;
         long warmNs = run.quick() ? QUICK_SAMPLE : warmSeconds * SECOND;
         List<Contender> contenders = new ArrayList<>();
@@ -88,6 +86,8 @@ public final class RingbufCommand extends Experiment {
             locks.stream().filter(lock -> Contender.possible(via, lock)).map(lock -> Contender.open(via, lock)).forEach(contenders::add);
         }
         try (Progress progress = Progress.start(run.out(), "ringbuf", contenders.size() * counts.size())) {
+            // Code, memory and clock frequency are the same for the first point as for the others.
+            contenders.forEach(contender -> contender.measure(new Point(counts.getFirst(), QUICK_SAMPLE, QUICK_SAMPLE, 1)));
             for (int n : counts) {
                 Point point = new Point(n, warmNs, sampleNs, seconds + 1);
                 for (Contender contender : contenders) {

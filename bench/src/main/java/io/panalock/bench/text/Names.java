@@ -2,6 +2,7 @@
 package io.panalock.bench.text;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -73,6 +74,7 @@ public final class Names {
             Map.entry("min", "Shortest"));
 
     private static final Pattern PERCENTILE = Pattern.compile("p(\\d{1,2})[._]?(\\d*)");
+    private static final Set<String> OF_LOCKS = Set.of("side", "lock", "backend", "layout", "place", "policy");
     private static final Set<String> OURS_IN_C = Set.of("word", "byte", "wide");
 
     private Names() {}
@@ -120,6 +122,26 @@ public final class Names {
     public static String inC(String lock) {
         String[] name = lock.split("-", 2);
         return OURS_IN_C.contains(name[0]) ? value(name[0]) + (name.length == 1 ? ", inline" : ", " + name[1]) : value(lock);
+    }
+
+    /** A point of an experiment by all its parameters: what is measured, then how. */
+    public static String point(Map<String, Object> params) {
+        List<String> parts = new ArrayList<>();
+        Map<String, Object> rest = new LinkedHashMap<>(params);
+        if (params.containsKey("lock") && (params.containsKey("side") || params.containsKey("backend"))) {
+            parts.add(lock(params));
+            rest.keySet().removeAll(OF_LOCKS);
+        }
+        rest.forEach((key, value) -> {
+            if (value instanceof Number number) {
+                if (number.doubleValue() != 0 || !key.equals("outside_ns")) {
+                    parts.add(value + " " + key(key));
+                }
+            } else if (!"throughput".equals(value)) {
+                parts.add(value instanceof Boolean || "yes".equals(value) ? key(key) : value(value));
+            }
+        });
+        return String.join(", ", parts);
     }
 
     /** A lock by its parameters: backend and layout, or what it is called elsewhere. */

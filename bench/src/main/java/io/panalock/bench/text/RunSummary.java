@@ -21,6 +21,9 @@ public final class RunSummary {
 
     private static final double NOISY = 0.10;
 
+    /** A ratio whose spread is a larger part of it than this says nothing. */
+    private static final double SCATTERED = 0.25;
+
     private static final Map<String, Object> HYBRID =
             Map.of("side", "java", "backend", "hybrid", "layout", "wide", "place", "pool");
 
@@ -57,8 +60,9 @@ public final class RunSummary {
         if (ffm.isPresent() && critical.isPresent()) {
             double saved = ffm.get().value() - critical.get().value();
             double spread = Math.hypot(spread(ffm.get()), spread(critical.get()));
-            sentences.add(
-                    about(critical.get(), ffm.get())
+            sentences.add(scattered(Ratio.of(critical.get(), ffm.get()))
+                    ? "What marking it critical changes cannot be seen in these figures; it is only allowed for calls that never wait."
+                    : about(critical.get(), ffm.get())
                             ? "Marking a call critical makes no difference beyond the noise here, and is only allowed for calls"
                                     + " that never wait."
                             : "Marking it critical " + (saved > 0 ? "saves " : "costs ") + Cell.number(Math.abs(saved))
@@ -123,7 +127,7 @@ public final class RunSummary {
     }
 
     private static String certainty(Ratio ratio) {
-        return ratio.same() ? " (the same within the noise)" : ratio.differs().isEmpty() ? " (measured once)" : "";
+        return ratio.same() ? scattered(ratio) ? " (scatters too much to say)" : " (the same within the noise)" : ratio.differs().isEmpty() ? " (measured once)" : "";
     }
 
     private void noise() {
@@ -146,11 +150,18 @@ public final class RunSummary {
     private static String costs(Metric own, Metric other, String what) {
         String figures = " (" + Cell.format(own) + " against " + Cell.format(other) + " ns)";
         Ratio ratio = Ratio.of(own, other);
-        return ratio.same()
+        return ratio.same() && scattered(ratio)
+                ? "cannot be told from " + what + ": the figures scatter too much" + figures
+                : ratio.same()
                 ? "costs the same as " + what + ", within the noise" + figures
                 : about(own, other)
                         ? "costs about what " + what + " costs" + figures
                         : "costs " + Cell.withSpread(ratio) + " times what " + what + " costs" + certainty(ratio) + figures;
+    }
+
+    /** True when "the same" would only mean that nothing can be seen. */
+    private static boolean scattered(Ratio ratio) {
+        return ratio.spread() > SCATTERED * ratio.value();
     }
 
     /** True when the difference is small, or smaller than the noise of the two. */

@@ -4,7 +4,7 @@ package io.panalock.bench.text;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A table in plain text: the first column to the left, the others to the right. */
+/** A table in plain text: the first column to the left, the others to the right; columns without a word are left out. */
 public final class Table {
     private final List<List<Cell>> rows = new ArrayList<>();
 
@@ -33,6 +33,11 @@ public final class Table {
     @Override
     public String toString() {
         int columns = rows.stream().mapToInt(List::size).max().orElse(0);
+        boolean[] shown = new boolean[columns];
+        for (int i = 0; i < columns; i++) {
+            int column = i;
+            shown[i] = isEmpty() || rows.stream().skip(1).anyMatch(row -> column < row.size() && !row.get(column).text().isEmpty());
+        }
         int[] widths = new int[columns];
         for (List<Cell> row : rows) {
             for (int i = 0; i < row.size(); i++) {
@@ -43,6 +48,9 @@ public final class Table {
         for (List<Cell> row : rows) {
             StringBuilder line = new StringBuilder();
             for (int i = 0; i < row.size(); i++) {
+                if (!shown[i]) {
+                    continue; // a ratio to what was not measured
+                }
                 String cell = row.get(i).text();
                 String padding = " ".repeat(widths[i] - cell.length());
                 line.append(i == 0 ? cell + padding : "   " + padding + cell);

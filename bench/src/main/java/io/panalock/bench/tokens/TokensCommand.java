@@ -28,6 +28,7 @@ import picocli.CommandLine.Option;
                     + " options, only the players that they name."
         })
 public final class TokensCommand extends Experiment {
+    private static final int FEWEST = 2; // one alone passes nothing on
     private static final int MOST_PLAYERS = 1000;
     private static final int MOST_JVMS = 32;
     private static final int DEFAULT_PLAYERS = 64;
@@ -44,27 +45,27 @@ public final class TokensCommand extends Experiment {
 
     @Option(names = "--processes", paramLabel = "N", description = "C processes.")
     void setProcesses(String n) {
-        players.put(Kind.PROCESSES, number("--processes", n, 1, MOST_PLAYERS));
+        players.put(Kind.PROCESSES, number("--processes", n, FEWEST, MOST_PLAYERS));
     }
 
     @Option(names = "--c-threads", paramLabel = "N", description = "C threads.")
     void setCThreads(String n) {
-        players.put(Kind.C_THREADS, number("--c-threads", n, 1, MOST_PLAYERS));
+        players.put(Kind.C_THREADS, number("--c-threads", n, FEWEST, MOST_PLAYERS));
     }
 
     @Option(names = "--threads", paramLabel = "N", description = "Java platform threads.")
     void setThreads(String n) {
-        players.put(Kind.THREADS, number("--threads", n, 1, MOST_PLAYERS));
+        players.put(Kind.THREADS, number("--threads", n, FEWEST, MOST_PLAYERS));
     }
 
     @Option(names = "--virtual", paramLabel = "N", description = "Java virtual threads.")
     void setVirtual(String n) {
-        players.put(Kind.VIRTUAL, number("--virtual", n, 1, MOST_PLAYERS));
+        players.put(Kind.VIRTUAL, number("--virtual", n, FEWEST, MOST_PLAYERS));
     }
 
     @Option(names = "--jvms", paramLabel = "N", description = "JVMs with one thread that plays.")
     void setJvms(String n) {
-        players.put(Kind.JVMS, number("--jvms", n, 1, MOST_JVMS));
+        players.put(Kind.JVMS, number("--jvms", n, FEWEST, MOST_JVMS));
     }
 
     @Option(names = "--via", paramLabel = "LIST", description = "Of pipe, exclusive, wake-all, greedy; for Java threads also"

@@ -164,7 +164,23 @@ class ComparisonTest {
     @Test
     void theTextNamesWhatBecameSlower() {
         String text = new ComparisonText(compare(0, s -> s, s -> s.slow("pure", 1.25))).toString();
-        assertThat(text).contains("pure became slower", "REGRESSION", "new/old", "against peers");
+        assertThat(text).contains("PURE became worse, slower", "REGRESSION", "new/old", "against peers", "PURE WIDE, 2 threads, 100 ns inside")
+                .doesNotContain("spin_then_park", "qspinlock hybrid");
+    }
+
+    @Test
+    void aChangeIsTheFiguresOwnAndTheVerdictSaysWhichWayIsBetter() {
+        Comparison comparison = compare(0, s -> s, s -> s.slow("pure", 1.6));
+        assertThat(comparison.worseGroups()).extracting(Comparison.Group::metric).contains("time", "throughput");
+        assertThat(comparison.worseGroups()).allSatisfy(g -> assertThat(g.change())
+                .as(g.metric())
+                .isBetween(g.metric().equals("throughput") ? -0.5 : 0.4, g.metric().equals("throughput") ? -0.3 : 0.8));
+        assertThat(comparison.worseLines()).filteredOn(l -> l.metric().equals("throughput")).allMatch(l -> l.change() < 0 && l.ratio() < 1);
+        assertThat(new ComparisonText(comparison).summary()).anyMatch(l -> l.startsWith("PURE became worse, slower: contended throughput -"));
+        Comparison faster = compare(0, s -> s.slow("pure", 1.6), s -> s);
+        assertThat(faster.regressed()).isFalse();
+        assertThat(new ComparisonText(faster).summary()).anyMatch(l -> l.startsWith("PURE became better, faster: contended throughput +"))
+                .anyMatch(l -> l.startsWith("PURE became better, faster: pair time -"));
     }
 
     @Test

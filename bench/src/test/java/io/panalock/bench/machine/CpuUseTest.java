@@ -31,6 +31,22 @@ class CpuUseTest {
     }
 
     @Test
+    void childrenAndTheirChildrenAreOurs() throws IOException {
+        String cpu = "cpu  100 0 50 1000 10 0 0 0 7 0";
+        String self = "12 (java) S 1 2 3 4 5 6 7 8 9 10 20 5 3 2 0 0";
+        other("13", "13 (a program) S 12 2 3 4 5 6 7 8 9 10 1 2 4 8 0 0");
+        other("14", "14 (its child) S 13 2 3 4 5 6 7 8 9 10 16 32 0 0 0 0");
+        other("15", "15 (a stranger) S 1 2 3 4 5 6 7 8 9 10 500 500 0 0 0 0");
+        other("16", "");
+        assertThat(read(cpu, self)).isEqualTo(new CpuUse(1160, 150, 30 + 15 + 48));
+    }
+
+    private void other(String pid, String stat) throws IOException {
+        Files.createDirectories(root.resolve("proc").resolve(pid));
+        Files.writeString(root.resolve("proc").resolve(pid).resolve("stat"), stat);
+    }
+
+    @Test
     void withoutProcNothingIsSaid() {
         CpuUse none = CpuUse.read(root.resolve("no/where"));
         assertThat(none.othersSince(none)).isEmpty();

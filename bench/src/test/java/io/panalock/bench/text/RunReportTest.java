@@ -157,10 +157,27 @@ class RunReportTest {
 
     @Test
     void differencesWithinTheNoiseAreNotCalledDifferences() {
+        assertThat(new RunSummary(results(4.7, 5.3, 4.9, 2.6, 5.0, 0.4)).sentences())
+                .anyMatch(s -> s.startsWith("An FFM call costs the same as a JNI call, within the noise (5.30 ± 0.40"))
+                .anyMatch(s -> s.startsWith("Marking a call critical makes no difference beyond the noise"));
+    }
+
+    @Test
+    void figuresThatScatterAreNotCalledTheSame() {
         assertThat(new RunSummary(results(4.7, 6.7, 3.9, 2.6, 5.0, 2)).sentences())
-                .anyMatch(s -> s.startsWith("An FFM call costs the same as a JNI call, within the noise (6.70 ± 2.00"))
-                .anyMatch(s -> s.startsWith("Marking a call critical makes no difference beyond the noise"))
-                .anyMatch(s -> s.contains("These figures are noisy"));
+                .anyMatch(s -> s.startsWith("An FFM call cannot be told from a JNI call: the figures scatter too much (6.70 ± 2.00"))
+                .anyMatch(s -> s.startsWith("What marking it critical changes cannot be seen"))
+                .anyMatch(s -> s.contains("These figures are noisy"))
+                .noneMatch(s -> s.contains("the same"));
+    }
+
+    @Test
+    void ratiosToWhatWasNotMeasuredLeaveNoEmptyColumn() {
+        Results results = new Results(Map.of(), Map.of());
+        time(results, "call", JmhPoint.callParams("blank", "ffm"), 4.5, 0.1);
+        assertThat(new RunReport(results).toString()).contains("ns/call").doesNotContain("vs JNI");
+        time(results, "call", JmhPoint.callParams("blank", "jni"), 4.7, 0.1);
+        assertThat(new RunReport(results).toString()).contains("vs JNI");
     }
 
     @Test
