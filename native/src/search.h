@@ -10,15 +10,21 @@
  * No true circle is missed: each member publishes its wait, after its holds, and then (R1: full fence) searches. The last
  * whose fence runs sees the waits and holds of all others.
  *
+ * Doubt. An entry stands for no hold while its thread is between the entry and the compare-and-swap, or between the release
+ * and the clearing. Such a thread does not wait, unless a handler does that has interrupted it there; then two or more waiting
+ * threads seem to hold the lock, and one of them does, or nobody. The lock is a dead end only if each of them waits for the
+ * circle. Who is in the circle whichever of them is the holder reports it at once; who is only if it is a certain one waits
+ * whether somebody else does, and reports it when the sixth search in a row finds it still there.
+ *
  * No false report: the chain is collected twice. If a wait's generation is the same odd number both times, its thread has
  * neither taken the lock nor left in between, nor released anything, nor taken anything. So at any moment between the two
- * collections every member waited, and held what the chain says. The one hold that can be stale is that of a thread whose
- * handler runs between a release and the clearing of its entry, and waits: so the locks of the searcher itself and those in
- * the domain's pool are looked at, whether they are held at all.
+ * collections every member waited, and held what the chain says, or (doubt) one of those that may hold it did. Where only one
+ * may hold it and does not, the lock is free: the locks of the searcher itself and those in the domain's pool are looked at.
  *
  * One victim: the member with the lowest node number is the circle's registrar. Whoever finds the circle writes its own
  * node number and generation into the registrar's `locked` by compare-and-swap from what it read there before the second
- * collection. Who succeeds leaves; others wait on. An old claim is void once its claimant's generation has changed.
+ * collection. Who succeeds leaves; others wait on. An old claim is void once its claimant's generation has changed, or while a
+ * handler waits on top of the claimant: then it cannot leave, and another does; it leaves too when the handler has returned.
  */
 #ifndef PL_SRC_SEARCH_H
 #define PL_SRC_SEARCH_H
@@ -34,6 +40,7 @@ typedef struct pl_search {
 	pl_node *node;
 	uint32_t number; /* of the node */
 	uint32_t gap_ns; /* from the last search to the next; 0: none yet */
+	uint32_t mixed;  /* searches in a row that found a circle which we may be in */
 	uint64_t at;     /* when to search next, monotonic ns; UINT64_MAX: never, this thread holds nothing else */
 	pl_deadlock *report; /* null: not wanted */
 } pl_search;

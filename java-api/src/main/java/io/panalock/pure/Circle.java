@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.pure;
 
-import io.panalock.internal.Layouts;
-import java.util.Arrays;
-
 /** A deadlock that was found: each thread waits for a lock that the next one holds; the last one's is the first one's. */
 public final class Circle {
     private int[] slots = {};
     private long[] keys = {};
 
-    void set(int length, int[] numbers, long[] lockKeys) {
-        slots = new int[length];
-        for (int i = 0; i < length; i++) {
-            slots[i] = numbers[i] / Layouts.NESTING;
-        }
-        keys = Arrays.copyOf(lockKeys, length);
-    }
-
-    /** As native code found it, or a thread that locks its own lock. */
+    /** As it was found. */
     public void set(int[] ofSlots, long[] lockKeys) {
         slots = ofSlots.clone();
         keys = lockKeys.clone();

@@ -3,6 +3,7 @@ package io.panalock.pure;
 
 import io.panalock.internal.Layouts;
 import java.lang.invoke.VarHandle;
+import java.util.Arrays;
 
 /**
  * The search for deadlocks: the twin of search.c, whose header file says why it misses none and reports none that is not
@@ -14,8 +15,25 @@ final class Search {
     private static final int SELDOM_NS = 8_000_000; // longest distance of searches
     private static final int TRIES_MAX = 8; // threads that only try a lock of the circle are told from holders
     private static final int TRIES_LOOKS = 20; // by so many looks
+    private static final int HOLDS_MAX = 8; // threads that may hold one lock, as the tables say
+    private static final int STEPS_MAX = 4 * Layouts.CYCLE_MAX; // waits that one search looks at
+    private static final int MIXED_MIN = 6; // a circle that we may be in is reported when so many searches in a row have found it
+
+    /** What becomes of a wait. */
+    private enum Fate {
+        /** It may end. */
+        MOVES,
+        /** It waits for a circle. */
+        ELSEWHERE,
+        /** It waits for a circle, with the searcher in it or not: that depends on who holds a lock. */
+        MIXED,
+        /** It waits for a circle with the searcher in it. */
+        OURS
+    }
     private static final int CLAIM_BITS = 16;
     private static final int CLAIM_MASK = 0xffff;
+
+    private static final int[] NONE = {};
 
     private final PureDomain domain;
     private final Memory memory;
@@ -25,11 +43,15 @@ final class Search {
     private int number; // our node's
     private long node;
     private int gap; // from the last search to the next; 0: none yet
+    private int mixed; // searches in a row that found a circle which we may be in
     /** When to search next, monotonic ns; Long.MAX_VALUE: never, this thread holds nothing else. */
     long at;
 
-    // The chain, the searcher first.
+    // The chain, the searcher first; of each member also the index of the one that waits for what it seems to hold.
     private int length;
+    private int steps; // left until we give up
+    private int last; // index of the member whose lock the searcher seems to hold
+    private final int[] from = new int[Layouts.CYCLE_MAX];
     private final int[] numbers = new int[Layouts.CYCLE_MAX];
     private final int[] waits = new int[Layouts.CYCLE_MAX];
     private final long[] keys = new long[Layouts.CYCLE_MAX];
@@ -100,8 +122,12 @@ final class Search {
         numbers[0] = number;
         waits[0] = memory.get(node + Shape.NODE_WAIT);
         keys[0] = Held.key(memory.getLong(node + Shape.NODE_KEY));
+        steps = STEPS_MAX;
+        last = 0;
         VarHandle.fullFence(); // R1J: our wait before the look at others; pairs with R1, R1J
-        if (!follow()) {
+        Fate fate = fateOf(0);
+        mixed = fate == Fate.MIXED ? mixed + 1 : 0;
+        if (fate != Fate.OURS && mixed < MIXED_MIN) {
             return false;
         }
         long claims = registrar();
@@ -113,65 +139,91 @@ final class Search {
             return false;
         }
         if (report != null) {
-            report.set(length, numbers, keys);
+            explain();
         }
         return true;
     }
 
     // ---- the chain ----
 
-    /** From its last member on. True when it has come back to the searcher. */
-    private boolean follow() {
-        long key = keys[length - 1];
-        int hold = holderOf(key);
-        if (hold == 0 || !seemsHeld(key)) {
-            return false;
+    /** The wait of a member can end if anybody of those that may hold its lock can go on: that one may be who holds it. */
+    private Fate fateOf(int member) {
+        int[] holds = steps-- > 0 ? holdersOf(keys[member]) : NONE;
+        Fate all = holds.length == 0 ? Fate.MOVES : fateOfHolder(member, holds[0]);
+        for (int i = 1; i < holds.length && all != Fate.MOVES; i++) {
+            Fate next = fateOfHolder(member, holds[i]);
+            all = next == Fate.MOVES || next == all ? next : Fate.MIXED;
+        }
+        return all;
+    }
+
+    /** One that may hold what a member waits for goes on when all of its waits have ended. */
+    private Fate fateOfHolder(int member, int hold) {
+        if (!seemsHeld(keys[member])) {
+            return Fate.MOVES;
         }
         int holder = PureDomain.slotOf(hold);
-        int since = hold % Layouts.NESTING;
         if (holder == slot) {
-            return since <= number % Layouts.NESTING;
-        }
-        if (inChain(holder) || length == Layouts.CYCLE_MAX) { // a circle, but not with us in it
-            return false;
-        }
-        for (int level = since; level < Layouts.NESTING; level++) {
-            int next = PureDomain.nodeNumber(holder, level);
-            int wait = memory.getAcquire(domain.nodeAt(next) + Shape.NODE_WAIT); // R3J: acquire, pairs with R2, R2J
-            if ((wait & 1) == 0) {
-                continue;
+            if (hold > number) {
+                return Fate.MOVES;
             }
-            numbers[length] = next;
-            waits[length] = wait;
-            keys[length] = Held.key(memory.getLong(domain.nodeAt(next) + Shape.NODE_KEY));
-            length++;
-            if (follow()) {
-                return true;
-            }
-            length--;
+            last = member;
+            return Fate.OURS;
         }
-        return false;
+        int lengthBefore = length;
+        int lastBefore = last;
+        Fate best = Fate.MOVES;
+        int bestNumber = 0;
+        for (int next = hold; next <= PureDomain.nodeNumber(holder, Layouts.NESTING - 1); next++) {
+            Fate fate = fateAt(member, next);
+            if (fate == Fate.OURS) {
+                return fate;
+            }
+            length = lengthBefore;
+            last = lastBefore;
+            if (fate.compareTo(best) > 0) {
+                best = fate;
+                bestNumber = next;
+            }
+        }
+        return best == Fate.MOVES ? best : fateAt(member, bestNumber); // once more, for its members
     }
 
-    private boolean inChain(int other) {
-        for (int i = 0; i < length; i++) {
-            if (PureDomain.slotOf(numbers[i]) == other) {
-                return true;
-            }
+    private Fate fateAt(int member, int next) {
+        int wait = memory.getAcquire(domain.nodeAt(next) + Shape.NODE_WAIT); // R3J: acquire, pairs with R2, R2J
+        if ((wait & 1) == 0 || length == Layouts.CYCLE_MAX) {
+            return Fate.MOVES;
         }
-        return false;
+        if (onPath(member, next)) {
+            return Fate.ELSEWHERE;
+        }
+        numbers[length] = next;
+        waits[length] = wait;
+        from[length] = member;
+        keys[length] = Held.key(memory.getLong(domain.nodeAt(next) + Shape.NODE_KEY));
+        return fateOf(length++);
     }
 
-    /** The second collection: every wait and every hold is as it was. */
+    private boolean onPath(int member, int node) {
+        for (; numbers[member] != node; member = from[member]) {
+            if (member == 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The second collection: every wait and every hold is as it was, and nobody else has got a lock. */
     private boolean unchanged() {
         for (int i = 0; i < length; i++) {
-            int next = numbers[(i + 1) % length];
-            int hold = holderOf(keys[i]);
-            if (hold == 0
-                    || PureDomain.slotOf(hold) != PureDomain.slotOf(next)
-                    || hold % Layouts.NESTING > next % Layouts.NESTING
-                    || Held.key(memory.getLong(domain.nodeAt(numbers[i]) + Shape.NODE_KEY)) != keys[i]) {
+            int[] holds = holdersOf(keys[i]);
+            if (holds.length == 0 || Held.key(memory.getLong(domain.nodeAt(numbers[i]) + Shape.NODE_KEY)) != keys[i]) {
                 return false;
+            }
+            for (int hold : holds) {
+                if (!known(i, hold)) {
+                    return false;
+                }
             }
         }
         VarHandle.fullFence(); // R5J: the holds before the last look at the waits; pairs with R4, R4J
@@ -183,6 +235,21 @@ final class Search {
         return true;
     }
 
+    /** True if this hold is one that was found for what a member waits for. */
+    private boolean known(int member, int hold) {
+        if (PureDomain.slotOf(hold) == slot) {
+            return hold <= number;
+        }
+        for (int i = 1; i < length; i++) {
+            if ((from[i] == member || onPath(member, numbers[i]))
+                    && PureDomain.slotOf(numbers[i]) == PureDomain.slotOf(hold)
+                    && numbers[i] >= hold) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** False if we can tell that the lock is free: the entry that says otherwise is being cleared. */
     private boolean seemsHeld(long key) {
         return Long.compareUnsigned(key, domain.format().size()) >= 0
@@ -190,11 +257,12 @@ final class Search {
     }
 
     /**
-     * The waiting slot that holds a lock, and since which nesting level, as the number of that level's node; 0: its holder
-     * does not wait, or is not recorded, or it is not clear who it is.
+     * The waiting slots that hold a lock, as the tables say, and since which nesting level, as the numbers of those levels'
+     * nodes: one, or more while a handler of a native thread waits that has interrupted code which is about to take the lock
+     * or has just released it. Empty: the holder does not wait, or is not recorded, or it is not clear who it is.
      */
-    private int holderOf(long key) {
-        int holder = 0;
+    private int[] holdersOf(long key) {
+        int[] holds = NONE;
         int others = 0;
         for (int s = 1, used = domain.slotsUsed(); s < used; s++) {
             if (memory.getAcquire(domain.slotAt(s) + Shape.THREAD_STATE) != Shape.SLOT_USED) { // T3J: acquire, pairs with T2
@@ -206,15 +274,16 @@ final class Search {
             }
             if (!waitsFrom(s, since)) {
                 if (++others > TRIES_MAX || !onlyTries(s, key)) {
-                    return 0;
+                    return NONE;
                 }
-            } else if (holder != 0) {
-                return 0;
+            } else if (holds.length == HOLDS_MAX) {
+                return NONE;
             } else {
-                holder = PureDomain.nodeNumber(s, since);
+                holds = Arrays.copyOf(holds, holds.length + 1);
+                holds[holds.length - 1] = PureDomain.nodeNumber(s, since);
             }
         }
-        return holder;
+        return holds;
     }
 
     /** The level of a slot's entry for a lock that it does not just wait for; NESTING: it has none. */
@@ -264,10 +333,27 @@ final class Search {
         return domain.nodeAt(lowest) + Shape.NODE_LOCKED;
     }
 
-    /** True if the claimant still is where it claimed: it is about to leave. */
+    /** True if the claimant still is where it claimed, and about to leave: not when a handler waits on top of it. */
     private boolean isLeaving(int claim) {
         int claimant = claim >>> CLAIM_BITS;
-        return domain.isWaiter(PureDomain.slotOf(claimant))
-                && (memory.getAcquire(domain.nodeAt(claimant) + Shape.NODE_WAIT) & CLAIM_MASK) == (claim & CLAIM_MASK); // R3J
+        int s = PureDomain.slotOf(claimant);
+        return domain.isWaiter(s)
+                && (memory.getAcquire(domain.nodeAt(claimant) + Shape.NODE_WAIT) & CLAIM_MASK) == (claim & CLAIM_MASK) // R3J
+                && !waitsFrom(s, claimant % Layouts.NESTING + 1);
+    }
+
+    /** The circle alone: from its last member back to the searcher. */
+    private void explain() {
+        int members = 1;
+        for (int i = last; i != 0; i = from[i]) {
+            members++;
+        }
+        int[] slots = new int[members];
+        long[] locks = new long[members];
+        for (int i = last; members-- > 0; i = from[i]) {
+            slots[members] = PureDomain.slotOf(numbers[i]);
+            locks[members] = keys[i];
+        }
+        report.set(slots, locks);
     }
 }
