@@ -156,6 +156,80 @@ public class PureStress {
         }
     }
 
+    /** A lock that finds deadlocks, and what it guards. */
+    @JCStressTest
+    @State
+    @Outcome(id = {"1, 2, 0", "2, 1, 0"}, expect = ACCEPTABLE, desc = "one after the other")
+    @Outcome(expect = FORBIDDEN, desc = "lost increment, a deadlock of one, or bits left behind")
+    public static class Resilient {
+        private final LockWord lock = LockWord.at(MEMORY, words(), Layouts.LAYOUT_WORD);
+        private int counter; // plain
+
+        private int next() {
+            int slot = SLOT.get();
+            check(RqSpin.lock(DOMAIN, lock, 0, -1, slot, null));
+            int value = ++counter;
+            check(RqSpin.unlock(DOMAIN, lock, slot));
+            return value;
+        }
+
+        @Actor
+        public void one(III_Result r) {
+            r.r1 = next();
+        }
+
+        @Actor
+        public void other(III_Result r) {
+            r.r2 = next();
+        }
+
+        @Arbiter
+        public void end(III_Result r) {
+            r.r3 = lock.bits();
+        }
+    }
+
+    /** Two locks, taken in either order: who is told of the deadlock gives way, and the other goes on. */
+    @JCStressTest
+    @State
+    @Outcome(id = {"1, 2, 0", "2, 1, 0"}, expect = ACCEPTABLE, desc = "one after the other")
+    @Outcome(id = {"0, 1, 0", "1, 0, 0"}, expect = ACCEPTABLE, desc = "a deadlock, and one was told")
+    @Outcome(expect = FORBIDDEN, desc = "both were told, lost increment, or bits left behind")
+    public static class ResilientCrosswise {
+        private final LockWord here = LockWord.at(MEMORY, words(), Layouts.LAYOUT_WORD);
+        private final LockWord there = LockWord.at(MEMORY, words(), Layouts.LAYOUT_BYTE);
+        private int counter; // plain
+
+        private int next(LockWord first, LockWord second) {
+            int slot = SLOT.get();
+            check(RqSpin.lock(DOMAIN, first, 0, -1, slot, null));
+            int result = RqSpin.lock(DOMAIN, second, 0, -1, slot, null);
+            int value = 0;
+            if (result != -Layouts.EDEADLK) {
+                check(result);
+                value = ++counter;
+                check(RqSpin.unlock(DOMAIN, second, slot));
+            }
+            check(RqSpin.unlock(DOMAIN, first, slot));
+            return value;
+        }
+
+        @Actor
+        public void one(III_Result r) {
+            r.r1 = next(here, there);
+        }
+
+        @Actor
+        public void other(III_Result r) {
+            r.r2 = next(there, here);
+        }
+
+        @Arbiter
+        public void end(III_Result r) {
+            r.r3 = here.bits() | there.bits();
+        }
+    }
+
     /** A mutex and what it guards. */
     public abstract static class Mutexed {
         private final LockWord lock = PureMutex.at(MEMORY, words());
