@@ -18,7 +18,7 @@
 #define PLB_API __attribute__((visibility("default")))
 
 /** Raised when a struct below or the meaning of a function changes. */
-#define PLB_VERSION 2
+#define PLB_VERSION 3
 
 #define PLB_MAX_THREADS 1024
 
@@ -53,6 +53,7 @@ typedef struct plb_point {
 	uint64_t outside_ns; /**< Work between two acquisitions. */
 	uint64_t warm_ns;    /**< All threads run this long before the window opens. */
 	uint64_t window_ns;
+	uint64_t inside_pauses; /**< Pauses of the CPU (x86: pause, arm64: yield) while the lock is held, after the work. */
 } plb_point;
 
 /** What came out. */

@@ -82,6 +82,7 @@ static inline void record(struct worker *w, uint64_t ns)
 		struct run *run = w->run;                                                                           \
 		type *l = &lock_##name.l;                                                                           \
 		const uint64_t id = w->id, inside = run->inside, outside = run->outside;                            \
+		const uint64_t pauses = run->point->inside_pauses;                                                  \
 		uint64_t n = 0, at_open = 0, x = id;                                                                \
 		uint32_t seen = warm, now;                                                                          \
 		plb_node node;                                                                                      \
@@ -98,6 +99,7 @@ static inline void record(struct worker *w, uint64_t ns)
 			lock;                                                                                       \
 			enter_section(run, id);                                                                     \
 			x = plb_steps(x, inside);                                                                   \
+			plb_pauses(pauses);                                                                         \
 			unlock;                                                                                     \
 			x = plb_steps(x, outside);                                                                  \
 			n++;                                                                                        \
@@ -111,6 +113,7 @@ static inline void record(struct worker *w, uint64_t ns)
 		struct run *run = w->run;                                                                           \
 		type *l = &lock_##name.l;                                                                           \
 		const uint64_t id = w->id, inside = run->inside, outside = run->outside;                            \
+		const uint64_t pauses = run->point->inside_pauses;                                                  \
 		uint64_t n = 0, x = id;                                                                             \
 		plb_node node;                                                                                      \
 		(void)self, (void)node;                                                                             \
@@ -120,6 +123,7 @@ static inline void record(struct worker *w, uint64_t ns)
 			uint64_t waited = plb_now() - from;                                                         \
 			enter_section(run, id);                                                                     \
 			x = plb_steps(x, inside);                                                                   \
+			plb_pauses(pauses);                                                                         \
 			unlock;                                                                                     \
 			n++;                                                                                        \
 			if (phase_of(run) != warm)                                                                  \

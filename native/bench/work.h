@@ -26,6 +26,20 @@ static inline uint64_t plb_steps(uint64_t x, uint64_t steps)
 	return x;
 }
 
+/* What a spinning thread does between two looks, so many times: as Thread.onSpinWait of the Java loops, and no work. */
+static inline void plb_pauses(uint64_t pauses)
+{
+	for (uint64_t i = 0; i < pauses; i++) {
+#if defined(__x86_64__) || defined(__i386__)
+		__builtin_ia32_pause();
+#elif defined(__aarch64__)
+		__asm__ volatile("yield");
+#else
+		__asm__ volatile("");
+#endif
+	}
+}
+
 /* Steps that take about @ns; needs plb_calibrate() once. */
 uint64_t plb_steps_for(uint64_t ns);
 

@@ -66,7 +66,8 @@ public final class CLock implements Lock {
     public Outcome contend(ContendedPoint point, long warmNs, long windowNs) {
         int mode = point.latency() ? CPeers.LATENCY : CPeers.THROUGHPUT;
         CPeers.Contended c = CPeers.contended(
-                index, point.threads(), mode, point.pinned() ? CPeers.PIN : 0, point.insideNs(), point.outsideNs(), warmNs, windowNs);
+                index, point.threads(), mode, point.pinned() ? CPeers.PIN : 0, point.insideNs(),
+                point.insidePauses(), point.outsideNs(), warmNs, windowNs);
         return new Outcome(c.windowNs(), c.counts(), c.all(), c.handovers(), c.longestNs(),
                 point.latency() ? Optional.of(histogram(c.buckets())) : Optional.empty(), 0,
                 c.voluntarySwitches(), c.involuntarySwitches());

@@ -137,6 +137,7 @@ public final class JavaLock implements Lock {
     public Outcome contend(ContendedPoint point, long warmNs, long windowNs) {
         Control control = new Control();
         int inside = steps((int) Math.round(point.insideNs() * planted));
+        int pauses = (int) Math.round(point.insidePauses() * planted);
         int outside = steps(point.outsideNs());
         loop.reset();
 
@@ -145,7 +146,7 @@ public final class JavaLock implements Lock {
         CountDownLatch gate = new CountDownLatch(1);
         AtomicInteger arrived = new AtomicInteger();
         for (int i = 1; i <= point.threads(); i++) {
-            Worker worker = new Worker(control, i, inside, outside, point.latency());
+            Worker worker = new Worker(control, i, inside, pauses, outside, point.latency());
             workers.add(worker);
             threads.add(Thread.ofPlatform().name("bench-" + i).daemon().start(() -> run(worker, point, gate, arrived)));
         }

@@ -11,6 +11,7 @@ public final class Worker {
     private final Control control;
     private final long id;
     private final int insideSteps;
+    private final int insidePauses;
     private final int outsideSteps;
     private final Histogram histogram;
     private long all;
@@ -21,9 +22,14 @@ public final class Worker {
     private Throwable failure;
 
     Worker(Control control, long id, int insideSteps, int outsideSteps, boolean latency) {
+        this(control, id, insideSteps, 0, outsideSteps, latency);
+    }
+
+    Worker(Control control, long id, int insideSteps, int insidePauses, int outsideSteps, boolean latency) {
         this.control = control;
         this.id = id;
         this.insideSteps = insideSteps;
+        this.insidePauses = insidePauses;
         this.outsideSteps = outsideSteps;
         this.histogram = latency ? newHistogram() : null;
     }
@@ -43,6 +49,10 @@ public final class Worker {
 
     public int insideSteps() {
         return insideSteps;
+    }
+
+    public int insidePauses() {
+        return insidePauses;
     }
 
     public int outsideSteps() {

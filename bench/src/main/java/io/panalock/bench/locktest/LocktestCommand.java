@@ -20,8 +20,9 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         description = {
             "The kernel's mutex micro-benchmark: all threads take one lock for the run time and count how often.",
-            "load: how many pauses (relax instructions of the CPU) the work inside the critical section is worth. It is work,"
-                    + " calibrated in nanoseconds, since a pause would give the CPU's resources to others.",
+            "load: a loop of so many pauses inside the critical section, besides a counter and the mark of who came last. A"
+                    + " pause is what a spinning thread executes: Thread.onSpinWait in Java, pause (x86) or yield (arm64) in C;"
+                    + " how long it takes is the CPU's affair, and a sibling has the core meanwhile.",
             "Per-CPU rate: total by the CPUs that the threads had, no more of them than threads.",
             "Without options: 2 to 224 threads, 1 s each, load 1, all locks. The published run: --threads 224 --runtime 10"
                     + " --load 1, with --wait poll and --wait cond."
@@ -50,7 +51,7 @@ public final class LocktestCommand extends Experiment {
         runtime = number("--runtime", seconds, 1, MOST_SECONDS);
     }
 
-    @Option(names = "--load", paramLabel = "N", description = "Work inside the critical section, in pauses (default: 1).")
+    @Option(names = "--load", paramLabel = "N", description = "Pauses inside the critical section (default: 1).")
     void setLoad(String pauses) {
         load = number("--load", pauses, 0, MOST_LOAD);
     }
@@ -72,7 +73,6 @@ public final class LocktestCommand extends Experiment {
     protected void measure(Run run) {
         long windowNs = run.quick() ? QUICK_NS : runtime * NS_PER_S;
         List<Integer> counts = run.quick() ? List.of(2, 16) : threads;
-        int insideNs = (int) Math.round(load * pauseNs());
         for (String name : locks != null ? locks : Contenders.names()) {
             for (String wait : name.equals("osq-mutex") ? waits : List.of("cond")) {
                 Lock lock = open(Contenders.id(name, wait));
@@ -83,7 +83,7 @@ public final class LocktestCommand extends Experiment {
                         load,
                         name.equals("osq-mutex") ? " (" + wait + ")" : "");
                 for (int n : counts) {
-                    ContendedPoint point = new ContendedPoint(n, insideNs, 0, Mode.THROUGHPUT, run.pin());
+                    ContendedPoint point = new ContendedPoint(n, 0, load, 0, Mode.THROUGHPUT, run.pin());
                     Tally tally = Tally.of(lock.contend(point, WARM_NS, windowNs));
                     run.out().println(tally.lines());
                     record(run, name, Contenders.variant(name, wait), lock, tally);
@@ -114,20 +114,6 @@ public final class LocktestCommand extends Experiment {
         run.recorder().record("locktest", params, "thread_min", "ops/s", t.min() / t.seconds());
         run.recorder().record("locktest", params, "thread_mean", "ops/s", t.mean() / t.seconds());
         run.recorder().record("locktest", params, "thread_max", "ops/s", t.max() / t.seconds());
-    }
-
-    /** What the CPU's relax instruction takes: the best of many short windows. */
-    static double pauseNs() {
-        final int pauses = 1000;
-        double best = Double.MAX_VALUE;
-        for (int i = 0; i < pauses; i++) {
-            long from = System.nanoTime();
-            for (int n = 0; n < pauses; n++) {
-                Thread.onSpinWait();
-            }
-            best = Math.min(best, (double) (System.nanoTime() - from) / pauses);
-        }
-        return best;
     }
 
     @Override

@@ -14,7 +14,7 @@ import java.util.Map;
  *
  * @param lock id as in {@code Locks}
  * @param threads how many
- * @param load pauses
+ * @param load pauses inside the critical section
  * @param longRun 10 s, whatever the claims' windows are
  */
 public record LocktestPoint(String lock, int threads, int load, boolean longRun) implements Point.Whole {
@@ -54,8 +54,7 @@ public record LocktestPoint(String lock, int threads, int load, boolean longRun)
 
     @Override
     public Map<String, Double> measure(Bench bench) {
-        int insideNs = (int) Math.round(load * LocktestCommand.pauseNs());
-        ContendedPoint point = new ContendedPoint(threads, insideNs, 0, Mode.THROUGHPUT);
+        ContendedPoint point = new ContendedPoint(threads, 0, load, 0, Mode.THROUGHPUT, false);
         Tally t = Tally.of(bench.lockForContention(lock).contend(point, bench.warmNs(), longRun ? LONG_NS : bench.windowNs()));
         return Map.of("total", t.kops(), "min", (double) t.min(), "max_over_mean", t.maxOverMean());
     }

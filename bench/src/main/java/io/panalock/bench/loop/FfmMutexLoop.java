@@ -32,6 +32,7 @@ public final class FfmMutexLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long atOpen = 0;
@@ -52,6 +53,7 @@ public final class FfmMutexLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 FfmCalls.mutexUnlock(lock);
             }
@@ -68,6 +70,7 @@ public final class FfmMutexLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long counted = 0;
@@ -80,6 +83,7 @@ public final class FfmMutexLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 FfmCalls.mutexUnlock(lock);
             }

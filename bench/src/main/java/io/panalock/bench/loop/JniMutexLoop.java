@@ -29,6 +29,7 @@ public final class JniMutexLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long atOpen = 0;
@@ -49,6 +50,7 @@ public final class JniMutexLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 JniCalls.mutexUnlock(lock);
             }
@@ -65,6 +67,7 @@ public final class JniMutexLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long counted = 0;
@@ -77,6 +80,7 @@ public final class JniMutexLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 JniCalls.mutexUnlock(lock);
             }

@@ -58,6 +58,7 @@ public final class OsqMutexLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         final LockThread self = LockThread.current();
         long n = 0;
@@ -79,6 +80,7 @@ public final class OsqMutexLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 mutex.unlock(self);
             }
@@ -95,6 +97,7 @@ public final class OsqMutexLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         final LockThread self = LockThread.current();
         long n = 0;
@@ -108,6 +111,7 @@ public final class OsqMutexLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 mutex.unlock(self);
             }

@@ -48,6 +48,7 @@ public final class RqSpinLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long atOpen = 0;
@@ -68,6 +69,7 @@ public final class RqSpinLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 lock.unlock();
             }
@@ -84,6 +86,7 @@ public final class RqSpinLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long counted = 0;
@@ -96,6 +99,7 @@ public final class RqSpinLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 lock.unlock();
             }

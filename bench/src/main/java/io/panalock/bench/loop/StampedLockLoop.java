@@ -28,6 +28,7 @@ public final class StampedLockLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long atOpen = 0;
@@ -48,6 +49,7 @@ public final class StampedLockLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 lock.unlockWrite(stamp);
             }
@@ -64,6 +66,7 @@ public final class StampedLockLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long counted = 0;
@@ -76,6 +79,7 @@ public final class StampedLockLoop extends Loop {
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             } finally {
                 lock.unlockWrite(stamp);
             }

@@ -31,6 +31,7 @@ public final class SynchronizedLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long atOpen = 0;
@@ -50,6 +51,7 @@ public final class SynchronizedLoop extends Loop {
             synchronized (lock) {
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             }
             x = Work.steps(x, outside);
             n++;
@@ -64,6 +66,7 @@ public final class SynchronizedLoop extends Loop {
         final Control control = worker.control();
         final long id = worker.id();
         final int inside = worker.insideSteps();
+        final int pauses = worker.insidePauses();
         final int outside = worker.outsideSteps();
         long n = 0;
         long counted = 0;
@@ -75,6 +78,7 @@ public final class SynchronizedLoop extends Loop {
                 waited = System.nanoTime() - from;
                 section.enter(id);
                 x = Work.steps(x, inside);
+                Work.pauses(pauses);
             }
             n++;
             if (control.phase() != Control.WARM) {

@@ -19,6 +19,13 @@ final class Work {
         return x;
     }
 
+    /** What a spinning thread does between two looks, so many times: no work. */
+    static void pauses(int pauses) {
+        for (int i = 0; i < pauses; i++) {
+            Thread.onSpinWait();
+        }
+    }
+
     /** Nanoseconds per step: the best of many windows, after enough of them for the JIT compiler. */
     static double stepNs(Section section) {
         window(section);

@@ -23,7 +23,7 @@ import java.util.Optional;
  */
 public final class BenchLibrary {
     /** Of native/bench/bench.h. */
-    static final int VERSION = 2;
+    static final int VERSION = 3;
 
     static final String EXTRACT_PROPERTY = "panalock.extract.dir";
     private static final int RTLD_NOW = 2;

@@ -31,7 +31,7 @@ public final class CPeers {
     static final int TOP = 40;
     static final int BUCKETS = (TOP - SUB_BITS + 1) << SUB_BITS;
 
-    private static final long POINT_BYTES = 4 * 4 + 4 * 8;
+    private static final long POINT_BYTES = 4 * 4 + 5 * 8;
     private static final long RESULT_BYTES = 8 * 8;
 
     private static final MethodHandle LOCK_NAME = BenchLibrary.handle("plb_lock_name", FunctionDescriptor.of(ADDRESS, JAVA_INT));
@@ -123,7 +123,7 @@ public final class CPeers {
             long[] buckets) {}
 
     public static Contended contended(
-            int lock, int threads, int mode, int flags, long insideNs, long outsideNs, long warmNs, long windowNs) {
+            int lock, int threads, int mode, int flags, long insideNs, long insidePauses, long outsideNs, long warmNs, long windowNs) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment point = arena.allocate(POINT_BYTES, 8);
             point.set(JAVA_INT, 0, lock);
@@ -134,6 +134,7 @@ public final class CPeers {
             point.set(JAVA_LONG, 24, outsideNs);
             point.set(JAVA_LONG, 32, warmNs);
             point.set(JAVA_LONG, 40, windowNs);
+            point.set(JAVA_LONG, 48, insidePauses);
             MemorySegment result = arena.allocate(RESULT_BYTES, 8);
             MemorySegment counts = arena.allocate(JAVA_LONG, Math.max(threads, 1));
             MemorySegment buckets = mode == LATENCY ? arena.allocate(JAVA_LONG, BUCKETS) : MemorySegment.NULL;

@@ -38,6 +38,20 @@ class ContendedTest {
         }
     }
 
+    /** No CPU gets through a loop in a fifth of a nanosecond, and no two are inside at a time. */
+    @Test
+    void pausesInsideAreMade() {
+        final int pauses = 200_000;
+        for (String id : List.of("hybrid-wide-pool", Locks.REENTRANT_LOCK, "c-wide", "c-pthread-mutex")) {
+            Lock lock = Locks.open(id);
+            long from = System.nanoTime();
+            Outcome o = lock.contend(new ContendedPoint(2, 0, pauses, 0, Mode.THROUGHPUT, false), WARM_NS, WINDOW_NS);
+            assertThat(o.all() * (pauses / 5)).as(id).isLessThanOrEqualTo(System.nanoTime() - from);
+        }
+        assertThat(new ContendedPoint(2, 0, pauses, 0, Mode.THROUGHPUT, false).params()).containsEntry("inside_pauses", pauses);
+        assertThatThrownBy(() -> new ContendedPoint(2, 0, -1, 0, Mode.LATENCY, false)).hasMessageContaining("negative");
+    }
+
     @Test
     void latencyRecordsEveryAcquisitionCounted() {
         for (String id : IDS) {
