@@ -22,6 +22,7 @@
  */
 #define PL_NO_INLINE /* this file defines the exported forms */
 #include "context.h"
+#include "heat.h"
 #include "line.h"
 #include "park.h"
 #include "spinners.h"
@@ -37,9 +38,6 @@ enum {
 	hopeless_ns = 100000,   /* spinning, always found held: sleep */
 	alone_ns = PL_SLICE_NS + hopeless_ns, /* the same when nobody sleeps: a hand-off, had it been requested, would have come */
 	queue_ns = 50000,       /* patience of spinners that are not the head: what two sleeps and wake-ups cost */
-	hot_ns = 400,           /* contended again so soon after a contended acquisition: back-to-back use */
-	hot_max = 16,           /* highest heat */
-	hot_from = 4,           /* heat from which the owner is left alone for its slice */
 	watch_near = 16,        /* one of so many first waiters of each process has a watch timer */
 	all_flags = PL_WAIT_INTERRUPTIBLE | PL_WAIT_RESUME | PL_WAIT_BLOCK | PL_WAIT_POLL,
 };
@@ -153,7 +151,7 @@ static void delay(uint32_t ns)
 /* A newcomer's few looks: most critical sections are over by then. */
 static bool brief(wait *w)
 {
-	if (w->self->heat >= hot_from)
+	if (pl_is_hot(w->self))
 		return false;
 	for (int i = 0; i < brief_looks; i++) {
 		uint32_t seen = bits(w->mutex);
@@ -193,7 +191,7 @@ static int compete(wait *w)
 		if (!(seen & PL_M_HELD))
 			free_seen = now;
 		confirmed = idle ? confirmed + 1 : 0;
-		uint32_t needed = w->handoff || w->self->heat < hot_from ? 1 : confirm_looks;
+		uint32_t needed = w->handoff || !pl_is_hot(w->self) ? 1 : confirm_looks;
 		if (idle && confirmed >= needed && take(w)) {
 			if (needed > 1)
 				w->self->heat = 0;
@@ -465,11 +463,7 @@ static int lock_slow(pl_thread *self, pl_mutex *mutex, uint32_t flags, int64_t t
 	wait w = wait_of(self, mutex, (uint32_t)level, flags, timeout_ns);
 	pl_store64_rlx(&w.node->key, w.key);
 	uint64_t now = pl_os_now();
-	bool soon = now - self->acquired < hot_ns;
-	if (soon && self->heat < hot_max)
-		self->heat++;
-	else if (!soon && self->heat)
-		self->heat--;
+	pl_warm(self, now);
 	if (!(flags & PL_WAIT_RESUME))
 		w.node->arrival = now;
 	int result = SLEEP;

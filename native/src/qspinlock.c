@@ -24,6 +24,7 @@
 #include "arch/arch.h"
 #include "checks.h"
 #include "context.h"
+#include "heat.h"
 #include "line.h"
 #include "park.h"
 #include "search.h"
@@ -40,9 +41,6 @@ enum {
 	sparse_ns = 16000,       /* longest distance of looks while standing by */
 	spin_gap_ns = 800,       /* the same under SPIN */
 	hopeless_ns = 100000,    /* standing by, always found held: park */
-	hot_ns = 400,            /* contended again so soon after a contended acquisition: back-to-back use */
-	hot_max = 16,            /* highest heat */
-	hot_from = 4,            /* heat from which the owner is left alone for its slice */
 	spin_reserve_ns = 20000, /* SPIN, timed: reserve after this long */
 	first_nap_ns = 50000,    /* without a slot: first sleep between two looks; doubles up to */
 	last_nap_ns = 1000000,
@@ -222,7 +220,7 @@ INLINE int compete(view v, wait *w)
 		if (!(seen & PL_Q_LOCKED))
 			free_seen = now;
 		confirmed = idle ? confirmed + 1 : 0;
-		uint32_t needed = w->reserved || w->self->heat < hot_from || spin ? 1 : confirm_looks;
+		uint32_t needed = w->reserved || !pl_is_hot(w->self) || spin ? 1 : confirm_looks;
 		if (idle && confirmed >= needed && end_wait(v, w, seen, my_bits(w))) {
 			if (needed > 1)
 				w->self->heat = 0;
@@ -244,7 +242,7 @@ INLINE int compete(view v, wait *w)
 /* A newcomer's few looks: most critical sections are over by then. */
 INLINE bool brief(view v, wait *w)
 {
-	if (w->self->heat >= hot_from)
+	if (pl_is_hot(w->self))
 		return false;
 	for (int i = 0; i < brief_looks; i++) {
 		uint32_t seen = bits(v);
@@ -437,11 +435,7 @@ INLINE void give_up(view v, wait *w)
 INLINE int wait_parking(view v, wait *w)
 {
 	uint64_t now = pl_os_now();
-	bool soon = now - w->self->acquired < hot_ns;
-	if (soon && w->self->heat < hot_max)
-		w->self->heat++;
-	else if (!soon && w->self->heat)
-		w->self->heat--;
+	pl_warm(w->self, now);
 	if (!(w->flags & PL_WAIT_RESUME))
 		w->node->arrival = now;
 	if (brief(v, w))

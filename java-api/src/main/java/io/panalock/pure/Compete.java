@@ -18,7 +18,7 @@ final class Compete {
     private static final int CHECK_NS = 1_600; // distance of looks from which it is worth asking whether an owner sleeps
     private static final int HOPELESS_NS = 100_000; // standing by, always found held: park
     private static final int VIRTUAL_HOPELESS_NS = 20_000; // the same for a virtual thread, which is cheap to park
-    private static final int HOT_NS = 400; // contended again so soon after a contended acquisition: back-to-back use
+    private static final int HOT_NS = 600; // contended again so soon after a contended acquisition: back-to-back use
     private static final int HOT_MAX = 16; // highest heat
     private static final int HOT_FROM = 4; // heat from which the owner is left alone for its slice
     private static final int SPIN_RESERVE_NS = 20_000; // SPIN, timed: reserve after this long
