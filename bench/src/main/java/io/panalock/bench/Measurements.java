@@ -100,7 +100,7 @@ final class Measurements {
             List<Lock> locks = new ArrayList<>();
             for (String id : ids) {
                 progress.at("warm-up " + id);
-                Lock lock = Locks.open(id);
+                Lock lock = Locks.openForPairs(id);
                 lock.warmUp();
                 locks.add(lock);
                 progress.step();

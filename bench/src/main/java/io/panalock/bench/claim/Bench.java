@@ -66,10 +66,10 @@ public class Bench {
         return windowedRepeats;
     }
 
-    /** A copy of the lock's loops that only runs uncontended. */
+    /** A copy of the lock's loops that only runs uncontended, if need be in a JVM of its own. */
     public Lock lockForPairs(String id) {
         return forPairs.computeIfAbsent(id, i -> {
-            Lock lock = Locks.open(i);
+            Lock lock = Locks.openForPairs(i);
             lock.warmUp();
             return lock;
         });

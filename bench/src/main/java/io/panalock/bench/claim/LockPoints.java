@@ -2,7 +2,6 @@
 package io.panalock.bench.claim;
 
 import io.panalock.bench.contend.ContendedPoint;
-import io.panalock.bench.contend.JavaLock;
 import io.panalock.bench.contend.Locks;
 import io.panalock.bench.contend.Outcome;
 import io.panalock.bench.peer.CPeers;
@@ -96,7 +95,7 @@ final class LockPoints {
 
         @Override
         public Map<String, Double> measure(Bench bench) {
-            return Map.of("allocated", (double) ((JavaLock) bench.lockForPairs(lock)).allocatedByPairs(PAIRS) / PAIRS);
+            return Map.of("allocated", (double) bench.lockForPairs(lock).allocatedByPairs(PAIRS) / PAIRS);
         }
     }
 

@@ -17,7 +17,7 @@ import java.util.Arrays;
  *
  * <p>Not copied are the JDK, the libraries, the few classes of this program through which the copies are driven, and
  * Panalock's internal package: it holds the native library, which a process has once, and calls whose targets are
- * constants.
+ * constants. Calls by FFM still share code of the JDK; where that shows, {@link OwnJvmLock} helps.
  */
 public final class IsolatingLoader extends URLClassLoader {
     private static final String LOOPS = ".loop";

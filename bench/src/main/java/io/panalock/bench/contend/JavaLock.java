@@ -76,7 +76,7 @@ public final class JavaLock implements Lock {
         return System.nanoTime() - from;
     }
 
-    /** Bytes of Java objects that so many pairs allocate. */
+    @Override
     public long allocatedByPairs(int pairs) {
         long from = THREADS.getCurrentThreadAllocatedBytes();
         loop.pairs(pairs);

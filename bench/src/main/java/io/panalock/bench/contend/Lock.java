@@ -4,7 +4,7 @@ package io.panalock.bench.contend;
 import java.util.Map;
 
 /** A lock under test, in C or in Java. */
-public sealed interface Lock permits CLock, JavaLock {
+public sealed interface Lock permits CLock, JavaLock, OwnJvmLock {
     /** Short and unique, for example {@code hybrid-wide-pool} or {@code c-pthread-mutex}. */
     String id();
 
@@ -13,6 +13,11 @@ public sealed interface Lock permits CLock, JavaLock {
 
     /** Nanoseconds for so many uncontended pairs on the calling thread. */
     long pairs(int pairs);
+
+    /** Bytes of Java objects that so many pairs allocate. */
+    default long allocatedByPairs(int pairs) {
+        return 0;
+    }
 
     /** Measures one contended point. */
     Outcome contend(ContendedPoint point, long warmNs, long windowNs);

@@ -108,6 +108,16 @@ public final class Locks {
         return new JavaLock(id, params, "QSpinLoop", parts[0], parts[1], parts[2], policy);
     }
 
+    /** As {@link #open}, for uncontended pairs: in a JVM of its own where it takes one to be measured as if alone. */
+    public static Lock openForPairs(String id) {
+        Lock lock = open(id);
+        return lock instanceof JavaLock java && overFfm(java) ? new OwnJvmLock(java) : lock;
+    }
+
+    private static boolean overFfm(Lock lock) {
+        return lock.id().endsWith("-ffm") || String.valueOf(lock.params().get("backend")).startsWith("ffm");
+    }
+
     /** What identifies one of ours in results, apart from its policy. */
     public static Map<String, Object> panalockParams(String backend, String layout, String place) {
         Map<String, Object> params = new LinkedHashMap<>();

@@ -52,6 +52,36 @@ class IsolationTest {
         assertThat(hybrid.getClass().getSuperclass()).isNotSameAs(pure.getClass().getSuperclass());
     }
 
+    /** The code that the JDK makes for calls cannot be copied. */
+    @Test
+    void pairsOverFfmRunInAJvmOfTheirOwn() {
+        for (String id : List.of("ffm_critical-wide-pool", "ffm-word-pool", Locks.MUTEX_FFM)) {
+            Lock lock = Locks.openForPairs(id);
+            assertThat(lock).isInstanceOf(OwnJvmLock.class);
+            assertThat(lock.params()).isEqualTo(Locks.open(id).params());
+            long before = ProcessHandle.current().descendants().filter(p -> commandLine(p).contains(id)).count();
+            lock.warmUp();
+            assertThat(ProcessHandle.current().descendants().filter(p -> commandLine(p).contains(id)).count()).isEqualTo(before + 1);
+            assertThat(lock.pairs(1000)).isPositive();
+            assertThat(lock.allocatedByPairs(10_000)).as("bytes").isLessThan(10_000);
+        }
+        for (String id : List.of("hybrid-wide-pool", "jni-wide-pool", Locks.REENTRANT_LOCK)) {
+            assertThat(Locks.openForPairs(id)).isInstanceOf(JavaLock.class);
+        }
+    }
+
+    private static String commandLine(ProcessHandle process) {
+        return process.info().commandLine().orElse("");
+    }
+
+    @Test
+    void aMeasuringJvmThatFailsNamesItsLock() {
+        Lock lock = new OwnJvmLock((JavaLock) Locks.open("ffm-wide-pool"));
+        assertThat(lock.pairs(100)).isPositive();
+        ProcessHandle.current().descendants().filter(p -> commandLine(p).contains("ffm-wide-pool")).forEach(ProcessHandle::destroyForcibly);
+        assertThatThrownBy(() -> lock.pairs(100)).hasMessageContaining("the JVM that measures ffm-wide-pool");
+    }
+
     @Test
     void theProgramAndTheNativeLibraryAreShared() {
         for (String shared : List.of("io.panalock.bench.contend.Control", "io.panalock.bench.contend.Worker",
