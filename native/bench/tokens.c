@@ -3,9 +3,12 @@
 #include "tokens.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <panalock.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +24,8 @@ enum { capacity = 4096, pipe_bytes = 8192, most_players = PLB_MAX_THREADS, ns_pe
 typedef struct {
 	_Alignas(64) char pipe_memory[pipe_bytes];
 	_Alignas(64) uint32_t last; /* who wrote the token, plus 1; written by who holds it */
+	int32_t value; /* make's token is a byte that goes back as it came: what the others carry stands here, */
+	char byte;     /* and that byte here */
 	_Alignas(64) uint64_t passes[most_players], self[most_players];
 	uint32_t failed;
 } board;
@@ -29,7 +34,8 @@ typedef struct {
 	const plb_tokens *game;
 	board *board;
 	pl_domain *domain;
-	pl_pipe *pipe; /* null: the kernel's */
+	pl_pipe *pipe; /* null: the kernel's, or make's */
+	bool make;
 	int fd[2];
 	uint32_t index;
 } player;
@@ -43,11 +49,21 @@ static uint64_t now(void)
 
 static int64_t take(const player *p, pl_thread *self, void *to)
 {
+	if (p->make) {
+		if (read(p->fd[0], &p->board->byte, 1) != 1)
+			return -1;
+		memcpy(to, &p->board->value, 4);
+		return 4;
+	}
 	return p->pipe ? pl_pipe_read(self, p->pipe, to, 4, 0, PL_FOREVER) : (int64_t)read(p->fd[0], to, 4);
 }
 
 static int64_t put(const player *p, pl_thread *self, const void *from, uint32_t bytes)
 {
+	if (p->make) { /* there is no second one to be ignored */
+		memcpy(&p->board->value, from, 4);
+		return write(p->fd[1], &p->board->byte, 1) == 1 ? (int64_t)bytes : -1;
+	}
 	return p->pipe ? pl_pipe_write(self, p->pipe, from, bytes, 0, PL_FOREVER) : (int64_t)write(p->fd[1], from, bytes);
 }
 
@@ -165,12 +181,46 @@ static void count(const plb_tokens *g, const board *b, plb_tokens_result *r)
 	r->jain = squares > 0 ? sum * sum / (g->players * squares) : 0;
 }
 
+/* The jobserver of the make that has started us, which must have one token left; takes it. */
+static int join_make(player *p)
+{
+	static const char option[] = "--jobserver-auth=";
+	const char *flags = getenv("MAKEFLAGS"), *at = NULL;
+	char path[4096];
+	for (const char *next = flags; next && (next = strstr(next, option)); at = next)
+		next += sizeof option - 1; /* the last one counts */
+	if (!at)
+		return -ENOTCONN;
+	if (sscanf(at, "fifo:%4095s", path) == 1) {
+		p->fd[0] = p->fd[1] = open(path, O_RDWR | O_CLOEXEC);
+	} else if (sscanf(at, "%d,%d", &p->fd[0], &p->fd[1]) == 2) {
+		/* Anew, for make's own opening, which all share, may be non-blocking, and must stay as it is. */
+		snprintf(path, sizeof path, "/proc/self/fd/%d", p->fd[0]);
+		p->fd[0] = open(path, O_RDONLY | O_CLOEXEC);
+		p->fd[1] = fcntl(p->fd[1], F_DUPFD_CLOEXEC, 0);
+	} else {
+		return -ENOTCONN;
+	}
+	if (p->fd[0] < 0 || p->fd[1] < 0)
+		return -errno;
+	p->make = true;
+	struct pollfd readable = {.fd = p->fd[0], .events = POLLIN};
+	if (poll(&readable, 1, 0) != 1 || read(p->fd[0], &p->board->byte, 1) != 1)
+		return -EAGAIN;
+	if (poll(&readable, 1, 0) == 0)
+		return 0;
+	put(p, NULL, &p->board->value, 4); /* more than one: not make -j2 */
+	return -EPROTO;
+}
+
 static int make_pipe(const plb_tokens *g, player *p)
 {
 	static const char *const names[] = {"exclusive", "wake_all", "greedy"};
 	static const uint32_t flags[] = {0, PL_PIPE_WAKE_ALL, PL_PIPE_GREEDY};
 	if (!strcmp(g->via, "pipe"))
 		return pipe(p->fd) ? -errno : 0;
+	if (!strcmp(g->via, "make"))
+		return join_make(p);
 	for (int i = 0; i < 3; i++)
 		if (!strcmp(g->via, names[i])) {
 			pl_domain_options o = {.slots = most_players + 2, .pool_locks = 1};
@@ -210,7 +260,8 @@ int plb_tokens_play(const plb_tokens *game, plb_tokens_result *result)
 		pl_domain_close(starter.domain);
 	if (starter.fd[0] >= 0) {
 		close(starter.fd[0]);
-		close(starter.fd[1]);
+		if (starter.fd[1] != starter.fd[0])
+			close(starter.fd[1]);
 	}
 	free(players);
 	if (starter.board != MAP_FAILED)

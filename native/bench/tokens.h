@@ -7,7 +7,8 @@
 
 /** Players wait for a token, add one to it and write it again; every second time with another token that is ignored. */
 typedef struct plb_tokens {
-	const char *via;    /**< "pipe" (of the kernel), "exclusive", "wake_all", "greedy" (ours). */
+	const char *via;    /**< "pipe" (of the kernel), "exclusive", "wake_all", "greedy" (ours), "make": the token of the
+			     *   GNU make -j2 whose recipe we are; nothing is ignored there. */
 	uint32_t players;   /**< 1..PLB_MAX_THREADS. */
 	uint32_t processes; /**< 1: each player is a process; 0: a thread. */
 	uint32_t passes;
@@ -25,7 +26,7 @@ typedef struct plb_tokens_result {
 
 /**
  * Plays once. Only for a program without other threads that use panalock.
- * @return 0; -EINVAL; -EPROTO (a player failed); or why the players could not be started.
+ * @return 0; -EINVAL; -EPROTO (a player failed, or make has not exactly one token); -ENOTCONN (no make's jobserver); or why the players could not be started.
  */
 PLB_API int plb_tokens_play(const plb_tokens *game, plb_tokens_result *result);
 

@@ -6,7 +6,8 @@
  *
  *   panalock-bench-c pairs [ROUNDS]                                  uncontended, all locks interleaved
  *   panalock-bench-c contended [SECONDS [THREADS [INSIDE OUTSIDE [LOCK...]]]]   throughput, then latency in its own run
- *   panalock-bench-c tokens VIA PLAYERS PASSES [thread|process]      the token test; VIA: pipe, exclusive, wake_all, greedy
+ *   panalock-bench-c tokens VIA PLAYERS PASSES [thread|process]      the token test; VIA: pipe, exclusive, wake_all, greedy, or
+ *                                                                    make, in a recipe of make -j2 that begins with +
  *   panalock-bench-c floors                                          cache line, atomic, clock, machine
  *   panalock-bench-c serve                                           measures on request, so that somebody else can
  *                                                                    interleave these points with points of theirs

@@ -13,6 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -32,10 +33,12 @@ public final class CProgram {
 
     private static CProgram running;
 
+    private final Process process;
     private final BufferedWriter requests;
     private final BufferedReader answers;
 
     private CProgram(Process process) {
+        this.process = process;
         requests = process.outputWriter();
         answers = process.inputReader();
     }
@@ -56,6 +59,27 @@ public final class CProgram {
         } catch (IOException e) {
             running = null;
             throw new UncheckedIOException(NAME + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** The same of a program of its own that a real make has started, and which may take make's one token. */
+    public static String requestUnderMake(String request, String beginning) {
+        try {
+            CProgram recipe = start(BenchLibrary.directory(), Make::command);
+            String answer;
+            try {
+                answer = recipe.ask(request, beginning);
+            } finally {
+                recipe.close();
+            }
+            if (recipe.process.waitFor() != 0) {
+                throw new IOException("make ended with code " + recipe.process.exitValue());
+            }
+            return answer;
+        } catch (IOException e) {
+            throw new UncheckedIOException(NAME + " under make: " + e.getMessage(), e);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
         }
     }
 
@@ -86,6 +110,10 @@ public final class CProgram {
 
     /** Starts one in a fresh directory under {@code base}. */
     static CProgram start(Path base) throws IOException {
+        return start(base, command -> command);
+    }
+
+    private static CProgram start(Path base, UnaryOperator<List<String>> starter) throws IOException {
         BenchLibrary.require();
         Path directory = Files.createTempDirectory(
                 base, "panalock-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
@@ -95,7 +123,7 @@ public final class CProgram {
             BenchLibrary.unpack(BenchLibrary.resource(NAME + ".exe"), program);
             Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
             putLibrary(library);
-            CProgram started = new CProgram(launch(program));
+            CProgram started = new CProgram(launch(program, starter));
             String hello = started.answer();
             if (!hello.equals(NAME + " " + BenchLibrary.VERSION)) {
                 throw new IOException("it says \"" + hello + "\", this program wants version " + BenchLibrary.VERSION);
@@ -108,7 +136,7 @@ public final class CProgram {
         }
     }
 
-    static Process launch(Path program) throws IOException {
+    static Process launch(Path program, UnaryOperator<List<String>> starter) throws IOException {
         try {
             List<String> command = new ArrayList<>();
             String launcher = System.getenv(LAUNCHER);
@@ -116,7 +144,8 @@ public final class CProgram {
                 command.addAll(List.of(launcher.strip().split(" +")));
             }
             command.addAll(List.of(program.toString(), "serve"));
-            ProcessBuilder builder = new ProcessBuilder(command);
+            ProcessBuilder builder = new ProcessBuilder(starter.apply(command));
+            builder.environment().keySet().removeAll(Make.VARIABLES); // of a make that we run under
             builder.environment().remove("LD_LIBRARY_PATH"); // the library beside it, not another one
             return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
         } catch (IOException e) {

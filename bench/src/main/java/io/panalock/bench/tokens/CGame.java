@@ -8,6 +8,9 @@ final class CGame {
     private CGame() {}
 
     static Outcome play(String via, int players, int passes, String kind) {
-        return Outcome.parse(passes, CProgram.request("tokens " + via + " " + players + " " + passes + " " + kind, "tokens "));
+        String request = "tokens " + via + " " + players + " " + passes + " " + kind;
+        String start = "tokens ";
+        return Outcome.parse(
+                passes, via.equals("make") ? CProgram.requestUnderMake(request, start) : CProgram.request(request, start));
     }
 }

@@ -110,23 +110,9 @@ final class JvmGame {
     }
 
     private static Process start(Path directory, int index, int players, int passes) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElse("java"),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xshare:auto",
-                "-cp",
-                System.getProperty("java.class.path")));
-        for (String name : List.of("panalock.library.path", "panalock.extract.dir")) {
-            if (System.getProperty(name) != null) {
-                command.add(1, "-D" + name + "=" + System.getProperty(name));
-            }
-        }
-        command.addAll(List.of(JvmGame.class.getName(), directory.toString()));
-        for (int number : new int[] {index, players, passes}) {
-            command.add(Integer.toString(number));
-        }
+        List<String> command = Jvm.command(
+                List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"),
+                JvmGame.class, directory, index, players, passes);
         return new ProcessBuilder(command).inheritIO().start();
     }
 

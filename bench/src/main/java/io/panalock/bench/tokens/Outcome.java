@@ -2,6 +2,7 @@
 package io.panalock.bench.tokens;
 
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -55,6 +56,14 @@ record Outcome(
                 Long.parseLong(values.get("least")),
                 Long.parseLong(values.get("most")),
                 Double.parseDouble(values.get("jain")));
+    }
+
+    /** As panalock-bench-c answers. */
+    String line() {
+        return String.format(
+                Locale.ROOT,
+                "tokens elapsed_ns=%d cpu_ns=%d switches=%d migrations=%d self=%d least=%d most=%d jain=%.4f",
+                elapsedNs, cpuNs, switches, migrations, self, least, most, jain);
     }
 
     double perPassUs() {

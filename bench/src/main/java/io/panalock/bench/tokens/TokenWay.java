@@ -24,7 +24,7 @@ interface TokenWay extends AutoCloseable {
 
     /** The ways by name; those of the library first. */
     List<String> NAMES = List.of(
-            "exclusive", "wake_all", "greedy", "pipe", "semaphore", "synchronous_queue", "transfer_queue", "jobserver");
+            "exclusive", "wake_all", "greedy", "pipe", "semaphore", "synchronous_queue", "transfer_queue", "jobserver", "make");
 
     /** What one player does; each has an object of its own. */
     interface Hand {
@@ -50,7 +50,8 @@ interface TokenWay extends AutoCloseable {
             case "semaphore" -> new Permits();
             case "synchronous_queue" -> new HandOver();
             case "transfer_queue" -> new Transfer();
-            case "jobserver" -> new Jobs();
+            case "jobserver" -> Jobs.ofOurHost();
+            case "make" -> new Jobs(null, JobServer.fromEnvironment());
             default -> throw new IllegalArgumentException(name);
         };
     }
@@ -200,20 +201,28 @@ interface TokenWay extends AutoCloseable {
         public void close() {}
     }
 
-    /** A jobserver for two jobs: make's fifo holds one token, which all clients of this process wait for. */
+    /** A jobserver for two jobs, of ours or of the make that has started us: one token, which all clients of this process wait for. */
     final class Jobs implements TokenWay {
-        private final JobServerHost host;
+        private final JobServerHost host; // null: a make
         private final JobServer client;
         private final List<JobServer.Token> implicit = new ArrayList<>();
         private final JobServer.Token first; // until the game begins
         private volatile int value;
 
-        Jobs() {
+        Jobs(JobServerHost host, JobServer client) {
+            this.host = host;
+            this.client = client;
+            if (!client.isConnected()) {
+                throw new IllegalStateException(client.warning().orElse("no make has started this program"));
+            }
+            client.tryAcquire().ifPresent(implicit::add); // the process's own is out of the game
+            first = client.tryAcquire().orElseThrow();
+        }
+
+        static Jobs ofOurHost() {
             try {
-                host = JobServerHost.create(2);
-                client = JobServer.from(Map.of("MAKEFLAGS", host.makeFlags()));
-                client.tryAcquire().ifPresent(implicit::add); // the process's own is out of the game
-                first = client.tryAcquire().orElseThrow();
+                JobServerHost host = JobServerHost.create(2);
+                return new Jobs(host, JobServer.from(Map.of("MAKEFLAGS", host.makeFlags())));
             } catch (IOException e) {
                 throw new IllegalStateException(e);
             }
@@ -241,6 +250,9 @@ interface TokenWay extends AutoCloseable {
         @Override
         public void close() {
             implicit.forEach(JobServer.Token::close);
+            if (host == null) {
+                return;
+            }
             try {
                 host.close();
             } catch (IOException e) {

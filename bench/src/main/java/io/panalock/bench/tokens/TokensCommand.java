@@ -5,6 +5,7 @@ import io.panalock.Backend;
 import io.panalock.TokenPipe;
 import io.panalock.bench.Experiment;
 import io.panalock.bench.Progress;
+import io.panalock.bench.peer.Make;
 import io.panalock.bench.result.Results;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -24,6 +25,8 @@ import picocli.CommandLine.Option;
             "One token that many players pass on: who reads it writes the next; every second time with another one that is to be"
                     + " ignored. Through the kernel's pipe(2), through Panalock's token pipe (exclusive; wake-all, as pipes once"
                     + " were; greedy), and in Java through its own means.",
+            "The token of make is a byte that goes back as it came: the players agree on its number in memory, and nothing is"
+                    + " to be ignored.",
             "Without options: 64 C processes, 64 C threads, 64 Java threads, 64 virtual threads and 4 JVMs in turn; with"
                     + " options, only the players that they name."
         })
@@ -68,8 +71,9 @@ public final class TokensCommand extends Experiment {
         players.put(Kind.JVMS, number("--jvms", n, FEWEST, MOST_JVMS));
     }
 
-    @Option(names = "--via", paramLabel = "LIST", description = "Of pipe, exclusive, wake-all, greedy; for Java threads also"
-            + " semaphore, synchronous-queue, transfer-queue, jobserver (default: all that the players can use).")
+    @Option(names = "--via", paramLabel = "LIST", description = "Of pipe, exclusive, wake-all, greedy, make (the token of a"
+            + " real make -j2); for Java threads also semaphore, synchronous-queue, transfer-queue, jobserver (of our own host)"
+            + " (default: all that the players can use).")
     void setVias(String list) {
         vias = words("--via", list.replace('-', '_'), TokenWay.NAMES);
     }
@@ -96,13 +100,18 @@ public final class TokensCommand extends Experiment {
                 players.put(k, k == Kind.JVMS ? DEFAULT_JVMS : DEFAULT_PLAYERS);
             }
         }
+        if (vias.contains("make") && !Make.available()) {
+            throw wrong("--via: there is no GNU make on the PATH to host the jobserver; install make, or leave it out");
+        }
         if (players.keySet().stream().allMatch(k -> vias(k).isEmpty())) {
             throw wrong("--via: the players that were chosen cannot use " + String.join(", ", vias));
         }
     }
 
     private List<String> vias(Kind kind) {
-        return kind.vias().stream().filter(v -> vias.isEmpty() || vias.contains(v)).toList();
+        return kind.vias().stream()
+                .filter(v -> vias.isEmpty() ? !v.equals("make") || Make.available() : vias.contains(v))
+                .toList();
     }
 
     @Override
@@ -177,8 +186,8 @@ public final class TokensCommand extends Experiment {
 
     /** Who plays. */
     enum Kind {
-        PROCESSES("processes", "processes", List.of("pipe", "exclusive", "wake_all", "greedy")),
-        C_THREADS("c_threads", "C threads", List.of("pipe", "exclusive", "wake_all", "greedy")),
+        PROCESSES("processes", "processes", List.of("pipe", "exclusive", "wake_all", "greedy", "make")),
+        C_THREADS("c_threads", "C threads", List.of("pipe", "exclusive", "wake_all", "greedy", "make")),
         THREADS("threads", "Java threads", TokenWay.NAMES),
         VIRTUAL("virtual", "virtual threads", TokenWay.NAMES.stream().filter(v -> JavaGame.possible(v, true)).toList()),
         JVMS("jvms", "JVMs", List.of("exclusive", "wake_all", "greedy"));
@@ -216,8 +225,9 @@ public final class TokensCommand extends Experiment {
                 return switch (this) {
                     case PROCESSES -> CGame.play(via, players, passes, "process");
                     case C_THREADS -> CGame.play(via, players, passes, "thread");
-                    case THREADS -> new JavaGame(via, backend, players, false, passes).play();
-                    case VIRTUAL -> new JavaGame(via, backend, players, true, passes).play();
+                    case THREADS, VIRTUAL -> via.equals("make")
+                            ? MakeGame.play(players, this == VIRTUAL, passes)
+                            : new JavaGame(via, backend, players, this == VIRTUAL, passes).play();
                     case JVMS -> JvmGame.play(players, passes, modes(via));
                 };
             } catch (IOException e) {

@@ -39,7 +39,7 @@ class CProgramTest {
     void aDirectoryWithoutExecutionIsNamedWithTheRemedy(@TempDir Path dir) throws IOException {
         Path file = Files.createFile(
                 dir.resolve("program"), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-        assertThatThrownBy(() -> CProgram.launch(file))
+        assertThatThrownBy(() -> CProgram.launch(file, command -> command))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining(dir.toString())
                 .hasMessageContaining("noexec")
