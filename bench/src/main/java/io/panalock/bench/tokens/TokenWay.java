@@ -149,26 +149,46 @@ interface TokenWay extends AutoCloseable {
         public void close() {}
     }
 
-    /** Who writes waits for a reader. */
-    final class HandOver implements TokenWay, Hand {
+    /**
+     * Who writes the token waits for a reader; the second one is for those who wait already, or with few players all might
+     * write and none read. The token that ends the game stays, for the last player finds nobody to give it to.
+     */
+    final class HandOver implements TokenWay {
+        private static final int LOOK_MS = 100; // for one that began to wait just when the game ended
         private final SynchronousQueue<Integer> queue = new SynchronousQueue<>();
+        private volatile int last = IGNORED;
 
         @Override
         public Hand hand() {
-            return this;
-        }
+            return new Hand() {
+                private int taken = IGNORED;
 
-        @Override
-        public int take() throws InterruptedException {
-            return queue.take();
-        }
+                @Override
+                public int take() throws InterruptedException {
+                    Integer token = null;
+                    while (token == null) {
+                        token = last != IGNORED ? Integer.valueOf(last) : queue.poll(LOOK_MS, TimeUnit.MILLISECONDS);
+                    }
+                    taken = token;
+                    return token;
+                }
 
-        @Override
-        public void put(int token, boolean second) throws InterruptedException {
-            queue.offer(token, 1, TimeUnit.SECONDS); // the last player of a game finds nobody
-            if (second) {
-                queue.offer(IGNORED, 1, TimeUnit.SECONDS);
-            }
+                @Override
+                public void put(int token, boolean second) throws InterruptedException {
+                    if (token == taken) {
+                        last = token;
+                        boolean somebodyWaits = true;
+                        while (somebodyWaits) {
+                            somebodyWaits = queue.offer(token);
+                        }
+                        return;
+                    }
+                    queue.put(token);
+                    if (second) {
+                        queue.offer(IGNORED);
+                    }
+                }
+            };
         }
 
         @Override
