@@ -486,7 +486,7 @@ static uint32_t *pool_word(pl_domain *d, uint32_t i)
 /* Poison as a locked lock of any layout: WORD and BYTE see it in the first word, WIDE in both. */
 static void poison_word(uint32_t *word)
 {
-	pl_or_ar(&word[1], PL_Q_POISON); /* Z1: acquire and release, pairs with L1, L2 */
+	pl_or_ar(&word[1], PL_Q_POISON); /* Z1: acquire and release, pairs with L1, L2, Z3 */
 	pl_or_ar(&word[0], PL_Q_POISON); /* Z1 */
 }
 
@@ -601,6 +601,33 @@ int pl_domain_default_options(const pl_domain_options *options)
 
 static uint32_t *bitmap(pl_domain *d) { return (uint32_t *)(void *)((char *)d + d->bitmap_offset); }
 
+/*
+ * A word that was given back is poisoned, so that who uses it still is told so, at least until it is taken again, which is
+ * as late as can be: the hint goes round. A closing at the same time poisons it for good: its poison comes after this, or
+ * we see that it is closed. @keep is 0 for one who takes it: a stray unlock may have left more than the poison.
+ */
+static bool lift_poison(pl_domain *d, uint32_t *word, uint32_t keep)
+{
+	for (int i = 0; i < 2; i++)
+		if (pl_load_rlx(&word[i]) & ~keep)
+			pl_and_ar(&word[i], keep); /* Z3: acquire, pairs with Z1 */
+	if (!pl_load_rlx(&d->closed))
+		return true;
+	poison_word(word);
+	return false;
+}
+
+/* False if somebody has come: then it is as it was. A closing may be quicker than we. */
+static bool set_poison(pl_domain *d, uint32_t *word)
+{
+	for (int i = 0; i < 2; i++)
+		if (!pl_cas_rlx(&word[i], 0, PL_Q_POISON) && pl_load_rlx(&word[i]) != PL_Q_POISON) {
+			lift_poison(d, word, ~PL_Q_POISON);
+			return false;
+		}
+	return true;
+}
+
 int pl_domain_pool_take(pl_domain *domain, void **word)
 {
 	if (!pl_is_domain(domain) || !word)
@@ -614,6 +641,8 @@ int pl_domain_pool_take(pl_domain *domain, void **word)
 		if (pl_load_rlx(group) & bit || pl_or_ar(group, bit) & bit) /* O1: acquire, pairs with O2 */
 			continue;
 		pl_store_rlx(&domain->pool_hint, (i + 1) % domain->pool_locks);
+		if (!lift_poison(domain, pool_word(domain, i), 0))
+			return -ESHUTDOWN;
 		*word = pool_word(domain, i);
 		return 0;
 	}
@@ -650,7 +679,7 @@ int pl_domain_pool_give(pl_domain *domain, void *word)
 	if (!(pl_load_rlx(group) & bit))
 		return -EINVAL;
 	uint32_t seen = pl_load_acq(&w[0]) | pl_load_acq(&w[1]); /* O3: acquire, pairs with U1, U2, U3 */
-	if (seen & PL_Q_LOCKED || (seen & ~PL_Q_POISON && !pl_recover_word(domain, w)))
+	if (seen & PL_Q_LOCKED || (seen & ~PL_Q_POISON && !pl_recover_word(domain, w)) || !set_poison(domain, w))
 		return -EBUSY;
 	return pl_and_ar(group, ~bit) & bit ? 0 : -EINVAL; /* O2: release, pairs with O1 */
 }

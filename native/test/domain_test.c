@@ -618,6 +618,107 @@ static void pool_word_in_use_cannot_be_given(void **state)
 	assert_int_equal(pl_domain_close(d), 0);
 }
 
+static void who_uses_a_word_that_was_given_back_is_refused(void **state)
+{
+	(void)state;
+	pl_domain *d = new_domain(4, 2, 0);
+	pl_thread *self = pl_self_in(d);
+	for (int layout = 0; layout < layouts; layout++) {
+		void *word, *other, *again;
+		assert_int_equal(pl_domain_pool_take(d, &word), 0);
+		assert_int_equal(any_lock_it(layout, self, word), 0);
+		assert_int_equal(any_unlock(layout, self, word), 0);
+		assert_int_equal(QUIETLY(pl_domain_pool_give(d, word)), 0);
+		assert_int_equal(QUIETLY(any_lock_it(layout, self, word)), -ESHUTDOWN);
+		assert_int_equal(any_lock_inline(layout, self, word), -ESHUTDOWN);
+		assert_int_equal(QUIETLY(any_trylock(layout, self, word)), -ESHUTDOWN);
+		assert_int_equal(any_trylock_inline(layout, self, word), -ESHUTDOWN);
+		assert_int_equal(any_lock_wait(layout, self, word, 0, ms), -ESHUTDOWN);
+		assert_int_equal(any_lock_wait(layout, self, word, PL_WAIT_SPIN, PL_FOREVER), -ESHUTDOWN);
+		assert_int_equal(any_lock_wait(layout, NULL, word, 0, PL_FOREVER), -ESHUTDOWN);
+		assert_int_equal(any_rq_lock(layout, self, word), -ESHUTDOWN);
+		assert_int_equal(any_rq_trylock(layout, self, word), -ESHUTDOWN);
+		assert_int_equal(pl_mutex_lock(self, word), -ESHUTDOWN);
+		assert_int_equal(pl_mutex_trylock(self, word), -ESHUTDOWN);
+		assert_int_equal(any_is_locked(layout, word), 0);
+		assert_int_equal(any_is_contended(layout, word), 0);
+		any_unlock(layout, self, word); /* a stray one opens it for nobody, and does the next owner no harm */
+		int err = any_lock_it(layout, self, word);
+		assert_true(err == -ESHUTDOWN || (layout == PL_LAYOUT_WORD && err == -EBADFD));
+		assert_int_equal(pl_domain_pool_take(d, &other), 0);
+		assert_true(other != word);
+		assert_int_equal(pl_domain_pool_take(d, &again), 0);
+		assert_ptr_equal(again, word);
+		assert_int_equal(*(uint64_t *)again, 0);
+		assert_int_equal(any_lock_it(layout, self, word), 0);
+		assert_int_equal(any_unlock(layout, self, word), 0);
+		assert_int_equal(pl_domain_pool_give(d, other), 0);
+		assert_int_equal(pl_domain_pool_give(d, again), 0);
+	}
+	assert_int_equal(pl_domain_close(d), 0);
+}
+
+static void mutex_in_use_cannot_be_given_and_can_be_afterwards(void **state)
+{
+	(void)state;
+	pl_domain *d = new_domain(4, 1, 0);
+	pl_thread *self = pl_self_in(d);
+	void *word;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pl_domain_pool_take(d, &word), 0);
+		assert_int_equal(pl_mutex_lock(self, word), 0);
+		assert_int_equal(QUIETLY(pl_domain_pool_give(d, word)), -EBUSY);
+		assert_int_equal(pl_mutex_unlock(self, word), 0);
+		assert_int_equal(QUIETLY(pl_domain_pool_give(d, word)), 0);
+	}
+	assert_int_equal(pl_domain_close(d), 0);
+}
+
+typedef struct {
+	pl_domain *domain;
+	uint32_t rounds, refused;
+} closing_game;
+
+static void take_and_give_until_closed(int index, void *shared)
+{
+	closing_game *game = shared;
+	if (!index) {
+		AWAIT(pl_load_rlx(&game->rounds) >= 2);
+		REQUIRE_EQUAL(pl_domain_poison(game->domain), 0);
+		return;
+	}
+	for (;;) {
+		void *word;
+		int err = pl_domain_pool_take(game->domain, &word);
+		pl_add_ar(&game->rounds, 1);
+		if (err == -ESHUTDOWN)
+			break;
+		if (!err)
+			REQUIRE_EQUAL(pl_domain_pool_give(game->domain, word), 0);
+		else
+			REQUIRE_EQUAL(err, -ENOSPC);
+	}
+	pl_add_ar(&game->refused, 1);
+}
+
+/* Who takes the poison of a free word away must not take away that of a closing. */
+static void closing_poisons_words_that_are_taken_and_given_meanwhile(void **state)
+{
+	(void)state;
+	enum { crew_size = 4, words = 2 };
+	for (uint64_t i = scaled(300); i; i--) {
+		closing_game game = {.domain = new_domain(2, words, 0)};
+		crew_run(crew_size, take_and_give_until_closed, &game);
+		assert_int_equal(game.refused, crew_size - 1);
+		uint32_t *word = (uint32_t *)(void *)((char *)game.domain + game.domain->pool_offset);
+		for (int n = 0; n < words; n++, word += PL_CACHE_LINE / sizeof *word) {
+			assert_int_equal(word[0], PL_Q_POISON);
+			assert_int_equal(word[1], PL_Q_POISON);
+		}
+		assert_int_equal(pl_domain_close(game.domain), 0);
+	}
+}
+
 typedef struct {
 	pl_domain *domain;
 	uint32_t owners[PL_CACHE_LINE];
@@ -632,6 +733,7 @@ static void take_and_give(int index, void *shared)
 		if (err == -ENOSPC)
 			continue;
 		REQUIRE_EQUAL(err, 0);
+		REQUIRE_EQUAL(*(uint64_t *)word, 0);
 		uint64_t n = (uint64_t)((char *)word - (char *)game->domain - (ptrdiff_t)game->domain->pool_offset) / PL_CACHE_LINE;
 		REQUIRE_EQUAL(pl_swap_ar(&game->owners[n], (uint32_t)index + 1), 0);
 		REQUIRE_EQUAL(pl_swap_ar(&game->owners[n], 0), index + 1);
@@ -797,6 +899,9 @@ int main(int argc, char **argv)
 		TEST(pool_words_are_zero_and_alone_on_their_cache_lines),
 		TEST(what_is_no_pool_word_cannot_be_given),
 		TEST(pool_word_in_use_cannot_be_given),
+		TEST(who_uses_a_word_that_was_given_back_is_refused),
+		TEST(mutex_in_use_cannot_be_given_and_can_be_afterwards),
+		TEST(closing_poisons_words_that_are_taken_and_given_meanwhile),
 		TEST(threads_that_take_and_give_never_share_a_word),
 		TEST(poison_sends_waiters_of_every_kind_away),
 		TEST(words_never_taken_are_poisoned_too),

@@ -117,7 +117,7 @@ static void killed_sleepers_slot_and_pool_word_come_back(void **state)
 		assert_int_equal(pl_domain_pool_give(s.domain, word), -EBUSY); /* held by us */
 		assert_int_equal(any_unlock(layout, s.self, word), 0);	       /* chooses the dead one: STANDBY stays */
 		assert_int_equal(QUIETLY(pl_domain_pool_give(s.domain, word)), 0);
-		assert_int_equal(any_bits(layout, word), 0);
+		assert_int_equal(any_bits(layout, word), PL_Q_POISON);
 		check_all_slots_are_free(&s);
 		end_scene(&s);
 	}

@@ -113,7 +113,12 @@ PL_API int pl_domain_pool_index(pl_domain *domain, const void *word);
  */
 PL_API int pl_domain_pool_at(pl_domain *domain, uint32_t index, void **word);
 
-/** Gives a pool word back. @return 0; -EBUSY (still locked or waited for); -EINVAL (not a taken word of this pool). */
+/**
+ * Gives a pool word back. Nobody may use it any more: who tries to lock it, in whatever process, is refused with -ESHUTDOWN,
+ * at least until it is taken again, which all other free words are before. A word that is given back twice may be somebody
+ * else's by then. Release. Never waits.
+ * @return 0; -EBUSY (still locked or waited for); -EINVAL (not a taken word of this pool).
+ */
 PL_API int pl_domain_pool_give(pl_domain *domain, void *word);
 
 /**

@@ -39,7 +39,7 @@ PL_EXTERN_C_BEGIN
 #define PL_M_WAITERS PL_Q_PARKED  /**< Waiters sleep: set and cleared under their bucket's lock. */
 #define PL_M_SPINNER PL_Q_STANDBY /**< An awake waiter is responsible. */
 #define PL_M_HANDOFF PL_Q_PENDING /**< Requested; with `owner` free: made, awaiting pick-up. */
-#define PL_M_POISON  PL_Q_POISON  /**< Closed for ever. */
+#define PL_M_POISON  PL_Q_POISON  /**< As PL_Q_POISON of a lock. */
 
 /** What the key of a mutex (and of an OSQ) has in its two low bits, where those of locks have PL_LAYOUT_WORD etc. */
 #define PL_LAYOUT_MUTEX 3

@@ -54,7 +54,7 @@ PL_EXTERN_C_BEGIN
 #define PL_Q_STANDBY     0x4u        /**< One woken waiter is responsible: an unlocker need not wake another. */
 #define PL_Q_BYTE_PARKED 0x80u       /**< PL_Q_PARKED in BYTE. */
 #define PL_Q_PENDING     0x100u      /**< Reserved: one waiter goes next, nobody may steal. */
-#define PL_Q_POISON      0x200u      /**< Closed for ever. */
+#define PL_Q_POISON      0x200u      /**< Its domain is closed, or it is a word of the pool that nobody has. */
 #define PL_Q_PARKED      0x80000000u /**< Waiters sleep: set and cleared under their bucket's lock. WORD and WIDE. */
 #define PL_Q_DEAD        0x202u      /**< PL_Q_POISON | PL_Q_BROKEN: nobody gets a lock with one of them. */
 
@@ -103,9 +103,10 @@ PL_API int pl_qspin_wide_init(pl_qspinlock_wide *lock);
  * says the same of any domain. Such a caller gets the lock too: it sleeps and looks in turn, up to a millisecond at a time,
  * longer when many do, behind those who have a slot; it cannot be interrupted, and debug checks do not see it.
  *
- * @return 0; -EINVAL (null or misaligned lock, when it gets to wait); -ESHUTDOWN (its domain was closed); -EBADFD (the word is
- *         none of a lock: it was unlocked more often than locked, or is other memory);
- *         -ENOMEM (null @p self, and no memory for the default domain); debug checks: -EDEADLK (this thread holds it), -EXDEV (it is held with another domain).
+ * @return 0; -EINVAL (null or misaligned lock, when it gets to wait); -ESHUTDOWN (its domain was closed, or the word
+ *         given back to the pool); -EBADFD (the word is none of a lock: it was unlocked more often than locked, or is other
+ *         memory); -ENOMEM (null @p self, and no memory for the default domain); debug checks: -EDEADLK (this thread holds
+ *         it), -EXDEV (it is held with another domain).
  */
 PL_API PL_MUST_CHECK int pl_qspin_lock(pl_thread *self, pl_qspinlock *lock);
 PL_API PL_MUST_CHECK int pl_qspin_byte_lock(pl_thread *self, pl_qspinlock_byte *lock);

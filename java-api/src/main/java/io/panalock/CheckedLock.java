@@ -30,7 +30,7 @@ final class CheckedLock extends QSpinLock {
     public void lock(LockThread self) {
         self.check(domain);
         int slot = begin(self);
-        if (lock.tryLock()) {
+        if (tryLock(self)) {
             note(slot);
         } else {
             super.contended(self);
@@ -41,12 +41,22 @@ final class CheckedLock extends QSpinLock {
     public boolean tryLock() {
         LockThread self = domain.current();
         int slot = slot(self);
-        if (!lock.tryLock()) {
+        if (!tryLock(self)) {
             self.released();
             return false;
         }
         note(slot);
         return true;
+    }
+
+    /** A virtual thread that is refused keeps no slot. */
+    private boolean tryLock(LockThread self) {
+        try {
+            return lock.tryLock();
+        } catch (RuntimeException e) {
+            self.released();
+            throw e;
+        }
     }
 
     @Override
@@ -59,8 +69,11 @@ final class CheckedLock extends QSpinLock {
             throw new IllegalMonitorStateException(
                     self.thread().getName() + " unlocks \"" + name() + "\", which " + holder() + ".");
         }
-        lock.unlock();
-        self.released();
+        try {
+            lock.unlock();
+        } finally {
+            self.released();
+        }
     }
 
     /** Every wait comes through here; the note must be made whoever waits and however it ends. */
@@ -84,6 +97,7 @@ final class CheckedLock extends QSpinLock {
             err = panalock_h.pl_note_locking(self.segment(slot), word);
         }
         if (err != 0) {
+            self.released();
             throw failure(err);
         }
         return slot;

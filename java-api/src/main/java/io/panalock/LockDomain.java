@@ -34,8 +34,8 @@ import java.util.concurrent.TimeUnit;
  * <p>Processes share locks through a domain in a file: one calls {@link #createShared}, the others {@link #openShared}.
  *
  * <p>{@link #close} ends the use of a domain, not its memory: acquiring a lock of its pool fails afterwards with
- * {@link IllegalStateException}, for threads that wait at that moment too, while a holder can still unlock. The memory is
- * unmapped once neither the domain nor one of its locks can be reached.
+ * {@link IllegalStateException}, and the memory is unmapped once neither the domain nor one of its locks can be reached. What
+ * becomes of locks that are held or waited for then, {@code close} says.
  */
 public final class LockDomain implements AutoCloseable {
     private static final int MAX_REGION = 32767;
@@ -457,11 +457,17 @@ public final class LockDomain implements AutoCloseable {
     }
 
     /**
-     * Ends the use of the domain by this process: locks of its pool can no longer be acquired. A private domain's waiters
-     * leave with {@link IllegalStateException}. Idempotent.
+     * Ends the use of the domain by this process: locks of its pool can no longer be acquired. Idempotent.
+     *
+     * <p>A private domain: who waits for a lock of the pool leaves with {@link IllegalStateException}; who holds one goes on
+     * holding it, and unlocks it as ever. Locks that lie elsewhere ({@code at}) are not touched.
+     *
+     * <p>A shared domain lives on in other processes, and its locks with it. A lock of the pool that this process holds stays
+     * locked, and this process can no longer unlock it: unlock first. A waiter that is parked in Java leaves with
+     * {@link IllegalStateException}; while one waits in native code, closing is refused and changes nothing.
      *
      * @throws UnsupportedOperationException the default domain
-     * @throws IllegalStateException threads of this process wait for locks of a shared domain's pool right now
+     * @throws IllegalStateException threads of this process wait in native code for locks of a shared domain's pool
      */
     @Override
     public void close() {
@@ -498,6 +504,11 @@ public final class LockDomain implements AutoCloseable {
     }
 
     // ---- for locks ----
+
+    /** Why a word of the pool that is poisoned can no longer be locked. */
+    String whyPoisoned() {
+        return closed || Pool.isPoisoned(pure) ? "its domain is closed." : "it was freed.";
+    }
 
     boolean isNative() {
         return isNative;
@@ -567,6 +578,10 @@ public final class LockDomain implements AutoCloseable {
 
     void findPoolWord(QSpinLock.Plan p, int index) {
         Objects.checkIndex(index, locks);
+        if (!Pool.isTaken(pure, index)) {
+            throw new IllegalStateException("lock " + index + " of the pool of " + this
+                    + " is free: nobody took it, or it was given back. Its taker must allocate() it first, and keep it.");
+        }
         fill(p, memory.address() + pure.poolOffset() + (long) index * Layouts.CACHE_LINE);
     }
 
@@ -576,14 +591,51 @@ public final class LockDomain implements AutoCloseable {
         p.poolWord = !shared;
     }
 
-    /** Gives the word back once the lock object cannot be reached any more. */
-    void giveBackAfter(Object lock, long word) {
-        LockDomain d = this;
+    /** Gives the word back once the lock object cannot be reached any more, or sooner if told to. */
+    PoolWord giveBackAfter(Object lock, long word) {
+        PoolWord w = new PoolWord(this, word);
         // Refused when still locked or waited for, through another object: then the word stays taken.
-        CLEANER.register(lock, () -> Pool.give(d.pure, word));
+        CLEANER.register(lock, w::give);
+        return w;
     }
 
-    /** The calling thread's handle, made on first use. */
+    /** A word of the pool that belongs to the object that took it. */
+    static final class PoolWord {
+        private final LockDomain domain;
+        private final long word;
+        private boolean given;
+
+        private PoolWord(LockDomain domain, long word) {
+            this.domain = domain;
+            this.word = word;
+        }
+
+        /** False: it is locked or waited for, and stays taken. */
+        private synchronized boolean give() {
+            if (!given && Pool.give(domain.pure, word) == 0) {
+                given = true;
+            }
+            return given;
+        }
+
+        /** For the object that stands for it; null: it did not take a word. */
+        static void free(PoolWord w, String name) {
+            if (w == null) {
+                throw new IllegalStateException("\"" + name + "\" cannot be freed through this object, which did not take its"
+                        + " memory from the pool: free the one that allocate() made, or the memory it lies in.");
+            }
+            boolean free = w.give();
+            if (!free && w.domain.shared && w.domain.isNative) { // by a process that was killed?
+                panalock_h.pl_domain_recover(w.domain.memory, 0);
+                free = w.give();
+            }
+            if (!free) {
+                throw new IllegalStateException(
+                        "\"" + name + "\" cannot be freed: it is locked or waited for. Unlock it and let its waiters finish.");
+            }
+        }
+    }
+
     private void enlist() {
         synchronized (ALL) {
             ALL.put(this, true);
@@ -601,6 +653,7 @@ public final class LockDomain implements AutoCloseable {
         }
     }
 
+    /** The calling thread's handle, made on first use. */
     LockThread current() {
         LockThread t = current.get();
         if (t == null) {

@@ -180,15 +180,18 @@ public final class LockThread {
         }
     }
 
-    /** A mutex was acquired with the slot: that is kept until it is released. */
+    /**
+     * A mutex was acquired with the slot: that is kept until it is released. Platform threads borrow too, when they have slots
+     * of their own in as many domains as C keeps for a thread.
+     */
     void owns() {
-        if (virtual) {
+        if (borrowed) {
             mutexes++;
         }
     }
 
     void ownsNoMore() {
-        if (virtual) {
+        if (borrowed) {
             mutexes--;
             released();
         }

@@ -76,6 +76,8 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
 
     private final Object identity;
 
+    private LockDomain.PoolWord owned; // null: not taken by this object
+
     /** The platform thread that used this object last: found again without a look-up. Racy, and checked at every use. */
     private LockThread last;
 
@@ -210,6 +212,7 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
          * @param index as the taker's {@code poolIndex()} says
          * @return the mutex, as it is
          * @throws IndexOutOfBoundsException the pool has no such word
+         * @throws IllegalStateException nobody has taken it, or it was given back
          */
         public OsqMutex existing(int index) {
             QSpinLock.Plan p = plan();
@@ -250,7 +253,7 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
                 case FFM, FFM_CRITICAL, JNI -> new NativeMutex(p, spinning);
             };
             if (p.ownsPoolWord) {
-                mutex.domain.giveBackAfter(mutex, mutex.address);
+                mutex.owned = mutex.domain.giveBackAfter(mutex, mutex.address);
             }
             return mutex;
         }
@@ -270,7 +273,8 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
      * Acquires the mutex, waiting as long as it takes. Interruption is kept for later.
      *
      * @throws IllegalMonitorStateException this thread owns it
-     * @throws IllegalStateException its arena or domain is closed, or every thread slot of the domain is taken
+     * @throws IllegalStateException its arena or domain is closed, it was freed, or every thread slot of the domain is
+     *     taken
      */
     @Override
     public final void lock() {
@@ -311,7 +315,8 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
      * Acquires the mutex if it is free and not handed off to a waiter. Never waits.
      *
      * @return whether this call acquired it; false if this thread owns it already
-     * @throws IllegalStateException its arena or domain is closed, or every thread slot of the domain is taken
+     * @throws IllegalStateException its arena or domain is closed, it was freed, or every thread slot of the domain is
+     *     taken
      */
     @Override
     public final boolean tryLock() {
@@ -459,6 +464,20 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
             throw new IllegalStateException(name + " is not in its domain's pool");
         }
         return poolIndex;
+    }
+
+    /**
+     * Gives the memory of a mutex that {@code allocate} made back to its domain's pool now, and not when the garbage collector
+     * finds that this object cannot be reached. Nobody may use the mutex or its conditions any more, through whatever object:
+     * an acquisition throws {@link IllegalStateException}, at least until the pool has handed out all its other words and this
+     * one again. Idempotent; allowed after the domain was closed.
+     *
+     * @throws IllegalStateException it is locked or waited for, and stays as it is; or this object did not take its memory from
+     *     the pool
+     */
+    public final void free() {
+        LockDomain.PoolWord.free(owned, name);
+        Reference.reachabilityFence(this);
     }
 
     /** Name, backend and, as far as it can be seen, who owns it. */
@@ -744,6 +763,6 @@ public abstract sealed class OsqMutex implements Lock permits WholeMutex, Segmen
     }
 
     private IllegalStateException closed() {
-        return new IllegalStateException("\"" + name + "\" cannot be locked: its domain is closed.");
+        return new IllegalStateException("\"" + name + "\" cannot be locked: " + domain.whyPoisoned());
     }
 }

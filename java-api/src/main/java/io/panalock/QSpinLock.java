@@ -34,11 +34,11 @@ import java.util.concurrent.locks.Lock;
  * conditions.
  *
  * <p>An unlock that has released the lock never throws. Acquisitions throw {@link IllegalStateException} once the lock's
- * arena or its domain is closed.
+ * arena or its domain is closed, or once it was {@linkplain #free freed}.
  *
- * <p>Memory effects are those of {@link Lock}, also towards native users of the word. An uncontended pair stays in
- * Java and allocates nothing; {@code claims bridge} says what it costs. A contended platform thread waits in native code; a virtual thread parks as any
- * other Java code does and never holds on to its carrier.
+ * <p>Memory effects are those of {@link Lock}, also towards native users of the word. An uncontended pair stays in Java and
+ * allocates nothing; {@code claims bridge} says what it costs. A contended platform thread waits in native code; a virtual
+ * thread parks as any other Java code does and never holds on to its carrier.
  */
 public abstract sealed class QSpinLock implements Lock
         permits WholeWide,
@@ -92,6 +92,7 @@ public abstract sealed class QSpinLock implements Lock
     /** The arena may be closed while this object lives. */
     private final boolean closeable;
 
+    private LockDomain.PoolWord owned; // null: not taken by this object
     private long reservedSince; // for tries that find the lock free but reserved; races make one void later or sooner
     private volatile Admission admission; // of virtual threads; made when the first one waits
 
@@ -262,6 +263,7 @@ public abstract sealed class QSpinLock implements Lock
          * @param index as the taker's {@code poolIndex()} says
          * @return the lock, as it is
          * @throws IndexOutOfBoundsException the pool has no such word
+         * @throws IllegalStateException nobody has taken it, or it was given back
          */
         public QSpinLock existing(int index) {
             Plan p = plan(Layout.WIDE);
@@ -374,7 +376,7 @@ public abstract sealed class QSpinLock implements Lock
                 lock = new WatchedSpinLock(this, lock, Lockdep.classOf(lockClass, name));
             }
             if (ownsPoolWord) {
-                domain.giveBackAfter(lock, lock.address);
+                lock.owned = domain.giveBackAfter(lock, lock.address);
             }
             return lock;
         }
@@ -416,8 +418,8 @@ public abstract sealed class QSpinLock implements Lock
     /**
      * Acquires the lock, waiting as long as it takes. Interruption is kept for later.
      *
-     * @throws IllegalStateException the lock's arena or domain is closed; or, with debug checks only, every thread slot of
-     *     the domain is taken
+     * @throws IllegalStateException the lock's arena or domain is closed, or it was freed; or, with debug checks only, every
+     *     thread slot of the domain is taken
      */
     @Override
     public abstract void lock();
@@ -426,7 +428,7 @@ public abstract sealed class QSpinLock implements Lock
      * Acquires the lock if it is free and not reserved for a waiter. Never waits.
      *
      * @return whether this call acquired it
-     * @throws IllegalStateException the lock's arena or domain is closed
+     * @throws IllegalStateException the lock's arena or domain is closed, or it was freed
      */
     @Override
     public abstract boolean tryLock();
@@ -512,6 +514,22 @@ public abstract sealed class QSpinLock implements Lock
     public Condition newCondition() {
         throw new UnsupportedOperationException("a QSpinLock has no conditions, since the kernel's has none and other"
                 + " users of the word would not know of them. Wait on a ReentrantLock's condition or on a semaphore.");
+    }
+
+    // ---- its end ----
+
+    /**
+     * Gives the memory of a lock that {@code allocate} made back to its domain's pool now, and not when the garbage collector
+     * finds that this object cannot be reached. Nobody may use the lock any more, through whatever object: an acquisition
+     * throws {@link IllegalStateException}, at least until the pool has handed out all its other words and this one again.
+     * Idempotent; allowed after the domain was closed.
+     *
+     * @throws IllegalStateException it is locked or waited for, and stays as it is; or this object did not take its memory from
+     *     the pool
+     */
+    public final void free() {
+        LockDomain.PoolWord.free(owned, name);
+        Reference.reachabilityFence(this);
     }
 
     // ---- state ----
@@ -797,6 +815,6 @@ public abstract sealed class QSpinLock implements Lock
     }
 
     private IllegalStateException closed() {
-        return new IllegalStateException("\"" + name + "\" cannot be locked: its domain is closed.");
+        return new IllegalStateException("\"" + name + "\" cannot be locked: " + domain.whyPoisoned());
     }
 }

@@ -190,6 +190,7 @@ public final class RqSpinLock implements Lock {
          * @param index as the taker's {@code poolIndex()} says
          * @return the lock, as it is
          * @throws IndexOutOfBoundsException the pool has no such word
+         * @throws IllegalStateException nobody has taken it, or it was given back
          */
         public RqSpinLock existing(int index) {
             return new RqSpinLock(b.existing(index), lockClass, name);
@@ -217,7 +218,7 @@ public final class RqSpinLock implements Lock {
      *
      * @throws DeadlockException the caller holds it already, or waiting would be for ever
      * @throws LockTimeoutException the limit has passed
-     * @throws IllegalStateException the lock's arena or domain is closed, or every thread slot is taken
+     * @throws IllegalStateException the lock's arena or domain is closed, it was freed, or every thread slot is taken
      */
     @Override
     public void lock() {
@@ -425,6 +426,19 @@ public final class RqSpinLock implements Lock {
     public Condition newCondition() {
         throw new UnsupportedOperationException("a RqSpinLock has no conditions, since the kernel's has none and other"
                 + " users of the word would not know of them.");
+    }
+
+    // ---- its end ----
+
+    /**
+     * Gives the memory of a lock that {@code allocate} made back to its domain's pool now, as {@link QSpinLock#free} does.
+     * Idempotent; allowed after the domain was closed.
+     *
+     * @throws IllegalStateException it is locked or waited for, and stays as it is; or this object did not take its memory from
+     *     the pool
+     */
+    public void free() {
+        lock.free();
     }
 
     // ---- state ----

@@ -58,6 +58,7 @@ class KilledProcessTest {
         for (int round = 0; round < ROUNDS; round++) {
             Path file = directory.resolve(backend + "-" + round);
             try (LockDomain domain = LockDomain.builder().slots(32).createShared(file)) {
+                Taken.upTo(round, domain);
                 QSpinLock lock = lock(domain, round, backend);
                 Path output = directory.resolve("output");
                 Process victim =

@@ -81,6 +81,36 @@ class OsqMutexTest {
         }
     }
 
+    /** Its slot is a borrowed one then, and it keeps that while it owns something. */
+    @ParameterizedTest
+    @EnumSource(Backend.class)
+    void aPlatformThreadWithSlotsInManyDomainsOwnsWhatItLocks(Backend backend) {
+        List<LockDomain> domains = new ArrayList<>();
+        Throwable[] thrown = new Throwable[1];
+        Eventually.join(Thread.ofPlatform().start(() -> {
+            try {
+                for (int i = 0; i < 20; i++) {
+                    LockDomain domain = LockDomain.builder().slots(3).locks(2).create();
+                    domains.add(domain);
+                    OsqMutex a = OsqMutex.builder().domain(domain).backend(backend).allocate();
+                    OsqMutex b = OsqMutex.builder().domain(domain).backend(backend).allocate();
+                    for (int n = 0; n < 3; n++) {
+                        a.lock();
+                        assertThat(b.tryLock()).isTrue();
+                        b.unlock();
+                        assertThat(a.isHeldByCurrentThread()).isTrue();
+                        a.unlock();
+                        assertThat(a.isHeldByCurrentThread()).isFalse();
+                    }
+                }
+            } catch (Throwable e) {
+                thrown[0] = e;
+            }
+        }));
+        assertThat(thrown[0]).isNull();
+        assertThat(domains).hasSize(20);
+    }
+
     @ParameterizedTest
     @EnumSource(Backend.class)
     void handlesAndTryWithResources(Backend backend) {

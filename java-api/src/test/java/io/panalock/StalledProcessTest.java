@@ -128,6 +128,7 @@ class StalledProcessTest {
         Process other = null;
         try (LockDomain domain = LockDomain.builder().slots(16).createShared(file)) {
             int index = backend.ordinal() + stall.ordinal();
+            Taken.upTo(index, domain);
             QSpinLock lock = lock(domain, index, backend);
             lock.lock();
             Child child = Child.running(Waiters.class).arguments(file, index, backend);
@@ -210,6 +211,7 @@ class StalledProcessTest {
         Path file = directory.resolve("domain");
         Path output = directory.resolve("output");
         try (LockDomain domain = LockDomain.builder().slots(16).createShared(file)) {
+            Taken.upTo(backend.ordinal(), domain);
             QSpinLock lock = lock(domain, backend.ordinal(), backend);
             lock.lock();
             Thread[] before = takers(lock);

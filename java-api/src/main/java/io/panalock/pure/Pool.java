@@ -24,12 +24,39 @@ public final class Pool {
                 continue;
             }
             m.set(hint, (i + 1) % locks);
-            return word(d, i);
+            return liftPoison(d, word(d, i), 0) ? word(d, i) : -Layouts.ESHUTDOWN;
         }
         return -Layouts.ENOSPC;
     }
 
-    /** Gives a word back: 0; {@code -EBUSY} (still locked or waited for); {@code -EINVAL} (not a taken word). */
+    /** A word that was given back is poisoned, see domain.c. False: the domain is being closed. */
+    private static boolean liftPoison(PureDomain d, long word, int keep) {
+        Memory m = d.memory;
+        for (long half = word; half < word + 2 * Integer.BYTES; half += Integer.BYTES) {
+            if ((m.get(half) & ~keep) != 0) {
+                m.getAndAnd(half, keep); // Z3J: acquire, pairs with Z1, Z1J
+            }
+        }
+        if (m.get(d.header(Shape.DOMAIN_CLOSED)) == 0) {
+            return true;
+        }
+        poison(m, word);
+        return false;
+    }
+
+    /** False if somebody has come: then it is as it was. A closing may be quicker than we. */
+    private static boolean setPoison(PureDomain d, long word) {
+        Memory m = d.memory;
+        for (long half = word; half < word + 2 * Integer.BYTES; half += Integer.BYTES) {
+            if (!m.cas(half, 0, Layouts.Q_POISON) && m.get(half) != Layouts.Q_POISON) {
+                liftPoison(d, word, ~Layouts.Q_POISON);
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Gives a word back, poisoned: 0; {@code -EBUSY} (still locked or waited for); {@code -EINVAL} (not a taken word). */
     public static int give(PureDomain d, long address) {
         Memory m = d.memory;
         long offset = address - d.address() - d.format().poolOffset();
@@ -44,10 +71,20 @@ public final class Pool {
         }
         int owner = m.getAcquire(address); // O3J: acquire, pairs with U1, U2, U3 and their twins
         int queue = m.getAcquire(address + Integer.BYTES); // O3J
-        if (((owner | queue) & ~Layouts.Q_POISON) != 0) {
+        if (((owner | queue) & ~Layouts.Q_POISON) != 0 || !setPoison(d, address)) {
             return -Layouts.EBUSY;
         }
         return (m.getAndAnd(group, ~bit) & bit) != 0 ? 0 : -Layouts.EINVAL; // O2J: release, pairs with O1, O1J
+    }
+
+    /** Whether somebody has the word of this index. Relaxed: who was told the index was told so after it was taken. */
+    public static boolean isTaken(PureDomain d, int index) {
+        return (d.memory.get(group(d, index)) & 1 << index) != 0;
+    }
+
+    /** Whether the domain was closed, by whatever process. */
+    public static boolean isPoisoned(PureDomain d) {
+        return d.memory.get(d.header(Shape.DOMAIN_CLOSED)) != 0;
     }
 
     /**
@@ -60,13 +97,17 @@ public final class Pool {
             return;
         }
         for (int i = 0; i < d.format().poolLocks(); i++) {
-            // WORD and BYTE see it in the first word, WIDE in both.
-            m.getAndOr(word(d, i) + Integer.BYTES, Layouts.Q_POISON); // Z1J: pairs with L1, L2 and their twins
-            m.getAndOr(word(d, i), Layouts.Q_POISON);
+            poison(m, word(d, i));
         }
         for (int number = Layouts.NESTING; number < d.format().slots() * Layouts.NESTING; number++) {
             Slots.rouse(d, number, Layouts.NODE_REARM);
         }
+    }
+
+    /** WORD and BYTE see it in the first word, WIDE in both. */
+    private static void poison(Memory m, long word) {
+        m.getAndOr(word + Integer.BYTES, Layouts.Q_POISON); // Z1J: pairs with L1, L2, Z3 and their twins
+        m.getAndOr(word, Layouts.Q_POISON);
     }
 
     private static long group(PureDomain d, int i) {
