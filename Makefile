@@ -3,6 +3,7 @@
 
 PREFIX ?= /usr/local
 PERCENT ?= 100
+ONLY ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-arm64 native-arm64 native-musl bench bindings soak install clean
@@ -36,8 +37,8 @@ bench: ## Run the benchmarks and write the report; QUICK=1 for shorter windows
 bindings: ## Regenerate the Java bindings with jextract (from PATH or JEXTRACT=...)
 	@scripts/bindings.sh
 
-soak: ## Run the long tests; PERCENT=10 runs a tenth of them
-	@scripts/soak.sh $(PERCENT)
+soak: ## Run the long tests; PERCENT=10 a tenth of them, ONLY=G1,kill some (ONLY=? names all)
+	@scripts/soak.sh $(PERCENT) '$(ONLY)'
 
 install: ## Install library, headers and panalock.pc under PREFIX=/usr/local (DESTDIR is honoured)
 	@DESTDIR='$(DESTDIR)' scripts/install.sh '$(PREFIX)'

@@ -11,10 +11,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Sixty-four threads at one lock while others allocate, under every collector: nobody hangs, and safepoints are reached
@@ -111,8 +112,12 @@ class SoakTest {
         }
     }
 
+    static Stream<String> collectors() {
+        return Stream.of(System.getProperty("panalock.soak.collectors", "Serial,Parallel,G1,Z").split(","));
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"Serial", "Parallel", "G1", "Z"})
+    @MethodSource("collectors")
     void noHangAndPromptSafepoints(String collector) throws Exception {
         int seconds = FULL_SECONDS * Integer.getInteger("panalock.soak.percent", 1) / 100;
         List<Long> peer = new ArrayList<>();
