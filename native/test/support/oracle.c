@@ -8,12 +8,15 @@
  *   REFUSED  after it has returned -EDEADLK;
  *   LEAVE    before the call that releases.
  *
- * A single thread then replays the log against a model of owners and waits:
+ * A single thread then replays the log against a model of owners and waits. A thread waits for one lock, and a lock has one owner,
+ * so a thread is in one circle at most, and only a refusal of a member ends it:
  *   - GOT: nobody else may own the lock (an owner has logged LEAVE before it released);
- *   - REFUSED: from the call's WANT on there was a moment at which the model had a circle through this thread, or the thread
- *     owned the lock itself;
- *   - one victim: a circle of the model costs one of its threads, so each REFUSED needs a circle that no earlier one has used up;
- *   - at the end everything is free, nobody waits, every table is empty. A program that hangs meets the watchdog.
+ *   - REFUSED: the thread is in a circle now, or owns the lock itself. Now, not some time before: a member of a circle that
+ *     has been broken by another's refusal is a second victim, and the test fails;
+ *   - LEAVE: the thread owns the lock, and waits for none;
+ *   - at the end there were as many circles as refusals, everything is free, nobody waits, every table is empty. A program that
+ *     hangs meets the watchdog.
+ * A third of the programs takes locks in ascending order: nobody may be refused there but for a lock that he has.
  */
 #include "oracle.h"
 
@@ -63,16 +66,22 @@ static void run_one(program *p, int thread, pl_thread *self)
 	int held[locks], count = 0;
 	for (int i = 0; i < steps; i++) {
 		uint32_t r = random_next(&random);
-		int lock = (int)(r % locks);
-		if (count == locks || (count && (r >> 8) % 4 == 0)) { /* release any of them */
+		bool ordered = p->seed % 3 == 0;
+		int most = count ? held[0] : -1;
+		for (int h = 1; h < count; h++)
+			most = held[h] > most ? held[h] : most;
+		int lock = ordered && most + 1 < locks ? most + 1 + (int)(r % (uint32_t)(locks - most - 1)) : (int)(r % locks);
+		if (count == locks || (ordered && most == locks - 1) || (count && (r >> 8) % 4 == 0)) { /* release any of them */
 			int at = (int)((r >> 12) % (uint32_t)count);
 			note(p, LEAVE, thread, held[at]);
 			REQUIRE_EQUAL(any_rq_unlock(p->layout, self, &p->locks[held[at]]), 0);
 			held[at] = held[--count];
 			continue;
 		}
-		if (has(held, count, lock) && (r >> 16) % 8)
+		if (!ordered && has(held, count, lock) && (r >> 16) % 8)
 			lock = (lock + 1) % locks; /* its own lock only now and then */
+		if (ordered && count && (r >> 16) % 16 == 0)
+			lock = held[0];
 		note(p, WANT, thread, lock);
 		int err = any_rq_lock_wait(p->layout, self, &p->locks[lock], (r >> 20) % 4 ? 0 : PL_WAIT_SPIN, PL_FOREVER, NULL);
 		if (err == 0) {
@@ -99,48 +108,48 @@ static void run_one(program *p, int thread, pl_thread *self)
 /* ---- the oracle ---- */
 
 typedef struct {
-	int owner[locks];  /* -1: nobody */
+	int owner[locks];   /* -1: nobody */
 	int wants[threads]; /* -1: nothing */
-	bool guilty[threads]; /* a circle was seen through it during its present wait */
-	bool self[threads]; /* it asked for its own lock */
 } model;
 
-/* Marks all threads of every circle that there is now. */
-static bool mark_circles(model *m)
+/* Threads of the circle that this one is in; 0: it is in none. */
+static int circle_of(const model *m, int thread)
 {
-	bool any = false;
-	for (int t = 0; t < threads; t++) {
-		int at = t;
-		for (int hops = 0; hops <= threads && m->wants[at] >= 0 && m->owner[m->wants[at]] >= 0; hops++) {
-			at = m->owner[m->wants[at]];
-			if (at == t) {
-				m->guilty[t] = true;
-				any = true;
-				break;
-			}
-		}
+	int at = thread;
+	for (int length = 1; length <= threads && m->wants[at] >= 0 && m->owner[m->wants[at]] >= 0; length++) {
+		at = m->owner[m->wants[at]];
+		if (at == thread)
+			return length;
 	}
-	return any;
+	return 0;
 }
 
-/* The number of refusals; fails the test when one of the log's steps cannot be. */
-static int replay(const program *p, int *circles)
+typedef struct {
+	int of[threads + 1]; /* circles, by length; of[1]: a thread that wants its own lock */
+	int refused;
+} verdict;
+
+/* Fails the test when one of the log's steps cannot be. */
+static verdict replay(const program *p)
 {
+	verdict v = {.refused = 0};
 	model m;
-	int refused = 0;
-	bool was_circle = false;
+	int circles = 0;
 	for (int l = 0; l < locks; l++)
 		m.owner[l] = -1;
 	for (int t = 0; t < threads; t++)
-		m = (model){.owner = {-1, -1, -1, -1, -1, -1}, .wants = {-1, -1, -1, -1, -1, -1, -1, -1}};
+		m.wants[t] = -1;
 	for (uint32_t n = 0; n < p->next; n++) {
 		const event *e = &p->log[n];
+		int length;
 		switch (e->what) {
 		case WANT:
 			REQUIRE_EQUAL(m.wants[e->thread], -1);
-			m.self[e->thread] = m.owner[e->lock] == e->thread;
-			m.guilty[e->thread] = false;
 			m.wants[e->thread] = e->lock;
+			if ((length = circle_of(&m, e->thread))) { /* its last member closes a circle */
+				v.of[length]++;
+				circles++;
+			}
 			break;
 		case GOT:
 			REQUIRE_EQUAL(m.wants[e->thread], e->lock);
@@ -150,24 +159,24 @@ static int replay(const program *p, int *circles)
 			break;
 		case REFUSED:
 			REQUIRE_EQUAL(m.wants[e->thread], e->lock);
-			REQUIRE(m.self[e->thread] || m.guilty[e->thread]); /* no false report */
+			REQUIRE(circle_of(&m, e->thread)); /* no false report, no second victim */
 			m.wants[e->thread] = -1;
-			refused++;
+			v.refused++;
 			break;
 		case LEAVE:
+			REQUIRE_EQUAL(m.wants[e->thread], -1);
 			REQUIRE_EQUAL(m.owner[e->lock], e->thread);
 			m.owner[e->lock] = -1;
 			break;
 		}
-		bool circle = mark_circles(&m);
-		*circles += circle && !was_circle;
-		was_circle = circle;
 	}
+	REQUIRE_EQUAL(v.refused, circles); /* every circle is reported, to one */
+	REQUIRE(p->seed % 3 || circles == v.of[1]);
 	for (int l = 0; l < locks; l++)
 		REQUIRE_EQUAL(m.owner[l], -1);
 	for (int t = 0; t < threads; t++)
 		REQUIRE_EQUAL(m.wants[t], -1);
-	return refused;
+	return v;
 }
 
 /* ---- the runs ---- */
@@ -175,7 +184,8 @@ static int replay(const program *p, int *circles)
 typedef struct {
 	program *p;
 	uint32_t programs, at, arrived;
-	uint32_t deadlocked, refused;
+	uint32_t deadlocked; /* with a circle of two threads or more */
+	uint32_t circles[threads + 1];
 } runs;
 
 static void await_all(runs *r, uint32_t round)
@@ -195,9 +205,10 @@ static void run_programs(int index, void *shared)
 		await_all(r, 2 * n + 1);
 		if (index == 0) { /* the others wait for the next round */
 			program *p = r->p;
-			int circles = 0, refused = replay(p, &circles);
-			r->refused += (uint32_t)refused;
-			r->deadlocked += circles > 0;
+			verdict v = replay(p);
+			r->deadlocked += v.refused > v.of[1];
+			for (int length = 1; length <= threads; length++)
+				r->circles[length] += (uint32_t)v.of[length];
 			for (int l = 0; l < locks; l++)
 				REQUIRE_EQUAL(any_bits(p->layout, &p->locks[l]), 0);
 			p->next = 0;
@@ -216,8 +227,11 @@ void oracle_run(uint32_t programs)
 	p->layout = 1;
 	runs r = {.p = p, .programs = programs};
 	crew_run(threads, run_programs, &r);
-	printf("             %u programs, %u deadlocked (%u %%), %u threads refused\n", r.programs, r.deadlocked,
-		      100 * r.deadlocked / r.programs, r.refused);
+	printf("             %u programs, %u deadlocked (%u %%); circles of 1, 2, ... threads:", r.programs, r.deadlocked,
+	       100 * r.deadlocked / r.programs);
+	for (int length = 1; length <= threads; length++)
+		printf(" %u", r.circles[length]);
+	printf("; one refused in each\n");
 	REQUIRE(5 * r.deadlocked >= r.programs); /* a fifth at least, or the programs are too tame */
 	for (uint32_t i = 1; i < p->domain->slots; i++)
 		REQUIRE(!pl_held_any(pl_slot(p->domain, i)));
