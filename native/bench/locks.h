@@ -10,6 +10,7 @@
 #define PLB_LOCKS_H
 
 #define PL_NO_INLINE /* plain names are the exported functions here, *_inline the others */
+#include <errno.h>
 #include <panalock.h>
 #include <pthread.h>
 /* Concurrency Kit, where its headers are; they come for one architecture at a time. */
@@ -56,6 +57,16 @@ typedef plb_bare plb_ck_fas, plb_ck_ticket, plb_ck_mcs, plb_node;
 			__builtin_trap();                                                                           \
 	} while (0)
 
+/* The same for a lock with a limit, under a load that may take longer. */
+#define PLB_TAKE_AT_LAST(call)                                                                                      \
+	do {                                                                                                        \
+		int err;                                                                                            \
+		while ((err = (call)) == -ETIMEDOUT)                                                                \
+			;                                                                                           \
+		if (err)                                                                                            \
+			__builtin_trap();                                                                           \
+	} while (0)
+
 #define PLB_OURS (PLB_CONTENDED_OK | PLB_PANALOCK)
 
 #define PLB_LOCKS(X)                                                                                                \
@@ -88,9 +99,10 @@ typedef plb_bare plb_ck_fas, plb_ck_ticket, plb_ck_mcs, plb_node;
 	X(osq_mutex_block, PLB_OURS, pl_mutex, PL_MUTEX_INIT,                                                       \
 	  PLB_TAKE(!pl_mutex_trylock_inline(self, l) && pl_mutex_lock_wait(self, l, PL_WAIT_BLOCK, PL_FOREVER)),    \
 	  pl_mutex_unlock_inline(self, l))                                                                          \
-	X(rq_word, PLB_OURS, pl_rqspinlock, PL_RQSPINLOCK_INIT, PLB_TAKE(pl_rqspin_lock_inline(self, l)),                     \
+	X(rq_word, PLB_OURS, pl_rqspinlock, PL_RQSPINLOCK_INIT, PLB_TAKE_AT_LAST(pl_rqspin_lock_inline(self, l)),             \
 	  pl_rqspin_unlock_inline(self, l))                                                                         \
-	X(rq_wide, PLB_OURS, pl_rqspinlock_wide, PL_RQSPINLOCK_WIDE_INIT, PLB_TAKE(pl_rqspin_wide_lock_inline(self, l)),      \
+	X(rq_wide, PLB_OURS, pl_rqspinlock_wide, PL_RQSPINLOCK_WIDE_INIT,                                       \
+	  PLB_TAKE_AT_LAST(pl_rqspin_wide_lock_inline(self, l)),                                                    \
 	  pl_rqspin_wide_unlock_inline(self, l))                                                                    \
 	X(pthread_mutex, PLB_CONTENDED_OK, pthread_mutex_t, PTHREAD_MUTEX_INITIALIZER, pthread_mutex_lock(l),       \
 	  pthread_mutex_unlock(l))                                                                                  \

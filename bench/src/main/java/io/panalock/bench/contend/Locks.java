@@ -56,7 +56,7 @@ public final class Locks {
 
     private Locks() {}
 
-    /** The id of a resilient lock in backend HYBRID, in the pool. */
+    /** The id of a resilient lock in backend HYBRID, in the pool; another backend's name may stand behind. */
     public static String rqspinlock(String layout, boolean explicitHandle) {
         return RQ_PREFIX + layout + (explicitHandle ? "-handle" : "-lookup");
     }
@@ -77,7 +77,7 @@ public final class Locks {
         }
         if (id.startsWith(RQ_PREFIX)) {
             String[] words = id.split("-");
-            return new JavaLock(id, Map.of("lock", id), "RqSpinLoop", words[1], words[2]);
+            return new JavaLock(id, Map.of("lock", id), "RqSpinLoop", words[1], words[2], words.length > 3 ? words[3] : "hybrid");
         }
         if (PEERS.containsKey(id)) {
             List<String> loop = PEERS.get(id);

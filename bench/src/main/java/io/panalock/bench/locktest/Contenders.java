@@ -18,7 +18,7 @@ final class Contenders {
         IDS.put(OSQ, "c-osq-mutex");
         IDS.put("osq-mutex-block", "c-osq-mutex-block");
         IDS.put("qspinlock", "c-wide");
-        IDS.put("rqspinlock", "c-rqspinlock");
+        IDS.put("rqspinlock", "c-rq-wide");
         IDS.put("pthread-mutex", "c-pthread-mutex");
         IDS.put("pthread-adaptive", "c-pthread-adaptive");
         IDS.put("java-osq-mutex", Locks.OSQ_MUTEX);
@@ -26,6 +26,8 @@ final class Contenders {
         IDS.put("java-osq-mutex-pure", Locks.OSQ_MUTEX + "-pure");
         IDS.put("java-qspinlock", Locks.panalock("hybrid", "wide", "pool"));
         IDS.put("java-qspinlock-pure", Locks.panalock("pure", "wide", "pool"));
+        IDS.put("java-rqspinlock", Locks.rqspinlock("wide", false));
+        IDS.put("java-rqspinlock-pure", Locks.rqspinlock("wide", false) + "-pure");
         IDS.put("reentrantlock", Locks.REENTRANT_LOCK);
         IDS.put("synchronized", Locks.SYNCHRONIZED);
     }
@@ -34,9 +36,9 @@ final class Contenders {
 
     /** Those that there are here. */
     static List<String> names() {
-        List<String> inC = Locks.inC();
+        List<String> absent = Locks.notBuilt();
         return IDS.entrySet().stream()
-                .filter(e -> !e.getValue().startsWith("c-") || inC.contains(e.getValue()))
+                .filter(e -> !absent.contains(e.getValue()))
                 .map(Map.Entry::getKey)
                 .toList();
     }

@@ -58,7 +58,8 @@ public final class LocktestCommand extends Experiment {
 
     @Option(names = "--lock", paramLabel = "LIST", description = "Of osq-mutex, osq-mutex-block (without optimistic spinning),"
             + " qspinlock, rqspinlock, pthread-mutex, pthread-adaptive, java-osq-mutex, java-osq-mutex-block,"
-            + " java-osq-mutex-pure, java-qspinlock, java-qspinlock-pure, reentrantlock, synchronized (default: all).")
+            + " java-osq-mutex-pure, java-qspinlock, java-qspinlock-pure, java-rqspinlock,"
+            + " java-rqspinlock-pure, reentrantlock, synchronized (default: all).")
     void setLocks(String list) {
         locks = words("--lock", list, Contenders.names());
     }

@@ -4,20 +4,21 @@ package io.panalock.bench.loop;
 import io.panalock.Backend;
 import io.panalock.Layout;
 import io.panalock.LockThread;
+import io.panalock.LockTimeoutException;
 import io.panalock.RqSpinLock;
 import io.panalock.bench.contend.Control;
 import io.panalock.bench.contend.Worker;
 import java.util.Locale;
 
-/** Panalock's resilient queued spinlock, backend HYBRID, in the pool; handle looked up, or explicit. */
+/** Panalock's resilient queued spinlock, in the pool; handle looked up, or explicit. */
 public final class RqSpinLoop extends Loop {
     private final RqSpinLock lock;
     private final boolean explicit;
 
-    /** @param arguments layout, {@code handle} or {@code lookup} */
+    /** @param arguments layout, {@code handle} or {@code lookup}, backend */
     public RqSpinLoop(String... arguments) {
         lock = RqSpinLock.builder()
-                .backend(Backend.HYBRID)
+                .backend(Backend.valueOf(arguments[2].toUpperCase(Locale.ROOT)))
                 .layout(Layout.valueOf(arguments[0].toUpperCase(Locale.ROOT)))
                 .name("benchmark")
                 .allocate();
@@ -38,6 +39,18 @@ public final class RqSpinLoop extends Loop {
         for (int i = 0; i < pairs; i++) {
             lock.lock();
             lock.unlock();
+        }
+    }
+
+    /** Under a load that may take longer than the lock's limit. */
+    private static void take(RqSpinLock lock) {
+        for (; ; ) {
+            try {
+                lock.lock();
+                return;
+            } catch (LockTimeoutException again) {
+                // its turn comes
+            }
         }
     }
 
@@ -65,7 +78,7 @@ public final class RqSpinLoop extends Loop {
                 }
                 seen = now;
             }
-            lock.lock();
+            take(lock);
             try {
                 section.enter(id);
                 x = Work.steps(x, inside);
@@ -94,7 +107,7 @@ public final class RqSpinLoop extends Loop {
         while (control.phase() != Control.STOP) {
             long from = System.nanoTime();
             long waited;
-            lock.lock();
+            take(lock);
             waited = System.nanoTime() - from;
             try {
                 section.enter(id);
