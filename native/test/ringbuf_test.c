@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ring buffer: against a simple queue, under many producers, in overwrite mode, with positions that lie. */
 #define _GNU_SOURCE
+#include "ring_traffic.h"
 #include "support.h"
 
 #include <fcntl.h>
@@ -10,14 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static pl_ring *new_ring(uint64_t bytes, uint32_t flags, uint32_t lock)
-{
-	pl_ring_options o = {.bytes = bytes, .flags = flags, .lock = lock};
-	pl_ring *r = NULL;
-	REQUIRE_EQUAL(QUIETLY(pl_ring_create(&o, &r)), 0);
-	return r;
-}
 
 static void *reserve(pl_ring *r, uint32_t bytes)
 {
@@ -60,7 +53,7 @@ static void calls_with_bad_arguments_change_nothing(void **state)
 {
 	(void)state;
 	pl_thread *self = pl_self();
-	pl_ring *r = new_ring(4096, 0, 0);
+	pl_ring *r = ring_new(4096, 0, 0);
 	void *record = NULL;
 	uint32_t bytes;
 	assert_int_equal(pl_ring_reserve(self, NULL, 8, &record), -EINVAL);
@@ -115,20 +108,6 @@ typedef struct {
 	uint64_t consumed;
 } model;
 
-static void fill(uint8_t *p, uint32_t bytes, uint32_t seed)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		p[i] = (uint8_t)(seed + i * 7);
-}
-
-static bool holds(const uint8_t *p, uint32_t bytes, uint32_t seed)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		if (p[i] != (uint8_t)(seed + i * 7))
-			return false;
-	return true;
-}
-
 static int compare(void *context, void *record, uint32_t bytes)
 {
 	model *m = context;
@@ -138,7 +117,7 @@ static int compare(void *context, void *record, uint32_t bytes)
 	const expected *e = &m->q[m->head++ % queue_max];
 	assert_int_equal(e->what, 1);
 	assert_int_equal(bytes, e->bytes);
-	assert_true(holds(record, bytes, e->seed));
+	assert_true(ring_filled(record, bytes, e->seed));
 	m->consumed++;
 	return 0;
 }
@@ -156,7 +135,7 @@ static void random_operations_agree_with_a_queue(uint32_t flags, uint32_t lock, 
 {
 	pl_thread *self = pl_self();
 	model *m = calloc(1, sizeof *m);
-	m->r = new_ring(bytes, flags, lock);
+	m->r = ring_new(bytes, flags, lock);
 	m->random = 4711 + flags;
 	uint64_t full = 0, steps = scaled(200000);
 	for (uint64_t n = 0; n < steps; n++) {
@@ -169,7 +148,7 @@ static void random_operations_agree_with_a_queue(uint32_t flags, uint32_t lock, 
 				expected *e = &m->q[m->tail++ % queue_max];
 				*e = (expected){.bytes = size, .seed = random_next(&m->random), .record = record};
 				assert_int_equal((uintptr_t)record % 8, 0);
-				fill(record, size, e->seed);
+				ring_fill(record, size, e->seed);
 			} else {
 				assert_int_equal(err, -EAGAIN);
 				full++;
@@ -235,132 +214,20 @@ static void a_padded_ring_agrees_with_a_queue(void **state)
 	(void)state;
 	random_operations_agree_with_a_queue(PL_RING_PADDED, PL_RING_LOCK_QSPIN, 4096);
 	random_operations_agree_with_a_queue(PL_RING_PADDED, PL_RING_LOCK_MUTEX, 65536);
+	random_operations_agree_with_a_queue(PL_RING_PADDED, PL_RING_LOCK_RQSPIN, 4096);
+	random_operations_agree_with_a_queue(PL_RING_PADDED, PL_RING_LOCK_OSQ, 4096);
 }
 
-/* ---- many producers ---- */
-
-typedef struct {
-	uint32_t producer, check;
-	uint64_t number;
-	uint8_t rest[]; /* producer-dependent length, filled */
-} message;
-
-enum { most_producers = 52 };
-
-typedef struct {
-	pl_ring *r;
-	int producers;
-	uint64_t each;            /* records that a producer tries to make */
-	uint32_t running;
-	uint64_t made[most_producers], dropped[most_producers], number[most_producers];
-	uint64_t next[most_producers]; /* consumer: number of the last record seen */
-	uint64_t seen, gaps;
-	uint32_t discards;
-} traffic;
-
-static uint32_t rest_of(uint64_t number) { return (uint32_t)(number * 2654435761u >> 7) % 40; }
-
-static void produce(int index, void *shared)
-{
-	traffic *t = shared;
-	pl_thread *self = pl_self_in(t->r->domain);
-	for (uint64_t i = 1; i <= t->each; i++) {
-		message *m;
-		uint64_t number = t->made[index] + 1;
-		uint32_t rest = rest_of(number);
-		int err = pl_ring_reserve(self, t->r, (uint32_t)sizeof *m + rest, (void **)&m);
-		if (err) {
-			REQUIRE(err == -EAGAIN || err == -ETIMEDOUT); /* the latter: rqspinlock on a machine that has no time for us */
-			t->dropped[index]++;
-			continue;
-		}
-		if (i % 16 == 0) { /* discarded ones must not be seen, whatever is in them */
-			memset(m, 0xee, sizeof *m + rest);
-			REQUIRE_EQUAL(pl_ring_discard(self, t->r, m, 0), 0);
-			continue;
-		}
-		m->producer = (uint32_t)index;
-		m->number = number;
-		m->check = (uint32_t)index * 31 + (uint32_t)number;
-		fill(m->rest, rest, m->check);
-		t->made[index] = number;
-		REQUIRE_EQUAL(pl_ring_commit(self, t->r, m, 0), 0);
-	}
-	__atomic_fetch_sub(&t->running, 1, __ATOMIC_RELEASE);
-	pl_ring_wake(self, t->r);
-}
-
-static int receive(void *context, void *record, uint32_t bytes)
-{
-	traffic *t = context;
-	message *m = record;
-	REQUIRE(bytes >= sizeof *m && m->producer < (uint32_t)t->producers);
-	REQUIRE_EQUAL(bytes, sizeof *m + rest_of(m->number));
-	REQUIRE_EQUAL(m->check, m->producer * 31 + (uint32_t)m->number);
-	REQUIRE(holds(m->rest, bytes - (uint32_t)sizeof *m, m->check));
-	if (t->r->flags & PL_RING_OVERWRITE) {
-		REQUIRE(m->number > t->next[m->producer]);
-		t->gaps += m->number - t->next[m->producer] - 1;
-	} else {
-		REQUIRE_EQUAL(m->number, t->next[m->producer] + 1); /* each once, in order */
-	}
-	t->next[m->producer] = m->number;
-	t->seen++;
-	return 0;
-}
-
-static void consume_all(traffic *t)
-{
-	pl_thread *self = pl_self_in(t->r->domain);
-	for (;;) {
-		bool ended = __atomic_load_n(&t->running, __ATOMIC_ACQUIRE) == 0;
-		int64_t n = pl_ring_drain(t->r, receive, t, 0);
-		REQUIRE(n >= 0);
-		if (ended && n == 0)
-			return;
-		if (n == 0 && !ended)
-			REQUIRE_EQUAL(pl_ring_wait(self, t->r, 5 * ms, 0) % ETIMEDOUT, 0);
-	}
-}
-
-static void run_traffic(int producers, uint32_t flags, uint32_t lock, uint64_t bytes, uint64_t records)
-{
-	traffic *t = calloc(1, sizeof *t);
-	t->r = new_ring(bytes, flags, lock);
-	t->producers = producers;
-	t->running = (uint32_t)producers;
-	t->each = scaled(records) / (uint64_t)producers + 20;
-	crew *c = crew_start(producers, produce, t);
-	consume_all(t);
-	crew_join(c);
-	uint64_t made = 0;
-	for (int i = 0; i < producers; i++) {
-		made += t->made[i];
-		if (!(flags & PL_RING_OVERWRITE))
-			assert_int_equal(t->made[i], t->next[i]);
-	}
-	assert_int_equal(pl_ring_query(t->r, PL_RING_AVAILABLE), 0);
-	if (flags & PL_RING_OVERWRITE) {
-		for (int i = 0; i < producers; i++)
-			t->gaps += t->made[i] - t->next[i]; /* the last ones may be lost too */
-		assert_int_equal(t->seen + t->gaps, made);
-		/* Overwritten before the consumer had passed them; one that it was just reading counts as well. */
-		assert_true(pl_ring_query(t->r, PL_RING_LOST) >= t->gaps);
-	} else {
-		assert_int_equal(t->seen, made);
-	}
-	assert_int_equal(pl_ring_close(t->r), 0);
-	free(t);
-}
+/* ---- many producers: support/ring_traffic.c ---- */
 
 static void every_record_arrives_once_intact_and_in_order_at_every_number_of_producers(void **state)
 {
 	(void)state;
 	static const int counts[] = {1, 2, 3, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		run_traffic(counts[i], 0, i % 2 ? PL_RING_LOCK_QSPIN : PL_RING_LOCK_RQSPIN, 65536, 60000);
+		ring_traffic(counts[i], 0, i % 2 ? PL_RING_LOCK_QSPIN : PL_RING_LOCK_RQSPIN, 65536, scaled(60000));
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		run_traffic(counts[i], 0, i % 2 ? PL_RING_LOCK_RQSPIN : PL_RING_LOCK_QSPIN, 65536, 60000);
+		ring_traffic(counts[i], 0, i % 2 ? PL_RING_LOCK_RQSPIN : PL_RING_LOCK_QSPIN, 65536, scaled(60000));
 }
 
 static void other_locks_padding_and_small_rings_do_the_same(void **state)
@@ -368,11 +235,11 @@ static void other_locks_padding_and_small_rings_do_the_same(void **state)
 	(void)state;
 	static const int counts[] = {1, 3, 16};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-		run_traffic(counts[i], 0, PL_RING_LOCK_MUTEX, 65536, 60000);
-		run_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_QSPIN, 8192, 60000);
-		run_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_RQSPIN, 8192, 60000);
-		run_traffic(counts[i], 0, PL_RING_LOCK_OSQ, 8192, 60000);
-		run_traffic(counts[i], 0, PL_RING_LOCK_QSPIN, 4096, 60000);
+		ring_traffic(counts[i], 0, PL_RING_LOCK_MUTEX, 65536, scaled(60000));
+		ring_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_QSPIN, 8192, scaled(60000));
+		ring_traffic(counts[i], PL_RING_PADDED, PL_RING_LOCK_RQSPIN, 8192, scaled(60000));
+		ring_traffic(counts[i], 0, PL_RING_LOCK_OSQ, 8192, scaled(60000));
+		ring_traffic(counts[i], 0, PL_RING_LOCK_QSPIN, 4096, scaled(60000));
 	}
 }
 
@@ -381,8 +248,10 @@ static void a_consumer_of_an_overwriting_ring_sees_whole_records_and_who_is_miss
 	(void)state;
 	static const int counts[] = {1, 2, 8};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-		run_traffic(counts[i], PL_RING_OVERWRITE, PL_RING_LOCK_QSPIN, 4096, 100000);
-		run_traffic(counts[i], PL_RING_OVERWRITE | PL_RING_PADDED, PL_RING_LOCK_MUTEX, 8192, 100000);
+		ring_traffic(counts[i], PL_RING_OVERWRITE, PL_RING_LOCK_QSPIN, 4096, scaled(100000));
+		ring_traffic(counts[i], PL_RING_OVERWRITE | PL_RING_PADDED, PL_RING_LOCK_MUTEX, 8192, scaled(100000));
+		ring_traffic(counts[i], PL_RING_OVERWRITE, PL_RING_LOCK_RQSPIN, 4096, scaled(100000));
+		ring_traffic(counts[i], PL_RING_OVERWRITE, PL_RING_LOCK_OSQ, 4096, scaled(100000));
 	}
 }
 
@@ -400,7 +269,7 @@ static void overwriting_keeps_the_newest_and_never_touches_an_open_record(void *
 {
 	(void)state;
 	pl_thread *self = pl_self();
-	pl_ring *r = new_ring(4096, PL_RING_OVERWRITE, 0);
+	pl_ring *r = ring_new(4096, PL_RING_OVERWRITE, 0);
 	uint64_t n, got[512], *to = got;
 	for (n = 1; n <= 1000; n++)
 		assert_int_equal(pl_ring_output(self, r, &n, 8, 0), 0);
@@ -431,7 +300,7 @@ static void row_32_a_consumer_position_that_lies_never_gives_an_open_record_away
 	(void)state;
 	pl_thread *self = pl_self();
 	for (uint32_t flags = 0; flags <= PL_RING_PADDED; flags += PL_RING_PADDED) {
-		pl_ring *r = new_ring(4096, flags, 0);
+		pl_ring *r = ring_new(4096, flags, 0);
 		uint32_t random = 7;
 		/* Hold one record open at several places in the ring, and let the consumer claim anything. */
 		for (int round = 0; round < 50; round++) {
@@ -476,7 +345,7 @@ static void a_consumer_refuses_records_that_lie_about_their_length(void **state)
 	pl_thread *self = pl_self();
 	static const uint32_t lies[] = {9, 4000, 4080, 0x3fffffff, PL_RING_DISCARD | 0x3fffffff, PL_RING_DISCARD | 100};
 	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-		pl_ring *r = new_ring(4096, 0, 0);
+		pl_ring *r = ring_new(4096, 0, 0);
 		void *record = reserve(r, 8);
 		uint32_t bytes;
 		assert_int_equal(pl_ring_commit(self, r, record, 0), 0);
@@ -523,7 +392,7 @@ static void a_consumer_is_woken_by_the_record_it_stands_at_and_as_the_flags_say(
 {
 	(void)state;
 	pl_thread *self = pl_self();
-	pl_ring *r = new_ring(4096, 0, 0);
+	pl_ring *r = ring_new(4096, 0, 0);
 	for (int how = 0; how < 5; how++) {
 		sleeper s = {.r = r, .timeout = PL_FOREVER};
 		void *first = reserve(r, 8), *second = reserve(r, 8);
@@ -578,7 +447,7 @@ static int count_one(void *context, void *record, uint32_t bytes);
 static void threads_without_a_slot_produce_and_consume(void **state)
 {
 	(void)state;
-	pl_ring *r = new_ring(4096, 0, 0);
+	pl_ring *r = ring_new(4096, 0, 0);
 	uint64_t seen = 0;
 	assert_int_equal(QUIETLY(pl_ring_wait(NULL, r, 2 * ms, 0)), -ETIMEDOUT);
 	crew *c = crew_start(4, produce_without_slot, r);
@@ -594,7 +463,7 @@ static void a_waiting_consumer_leaves_on_time_out_and_on_interruption(void **sta
 {
 	(void)state;
 	pl_thread *self = pl_self();
-	pl_ring *r = new_ring(4096, 0, 0);
+	pl_ring *r = ring_new(4096, 0, 0);
 	uint64_t start = now_ns();
 	assert_int_equal(QUIETLY(pl_ring_wait(self, r, 0, 0)), -ETIMEDOUT);
 	assert_int_equal(QUIETLY(pl_ring_wait(self, r, 3 * ms, 0)), -ETIMEDOUT);
@@ -614,10 +483,16 @@ static void a_waiting_consumer_leaves_on_time_out_and_on_interruption(void **sta
 	assert_int_equal(pl_ring_close(r), 0);
 }
 
+typedef struct {
+	pl_ring *r;
+	uint64_t each, seen;
+	uint32_t running;
+} trickle;
+
 /* A consumer that sleeps after nearly every record: no wake-up may get lost. */
 static void produce_slowly(int index, void *shared)
 {
-	traffic *t = shared;
+	trickle *t = shared;
 	pl_thread *self = pl_self_in(t->r->domain);
 	uint32_t random = 99u + (uint32_t)index;
 	for (uint64_t i = 1; i <= t->each; i++) {
@@ -644,7 +519,7 @@ static void no_wake_up_is_lost(void **state)
 		uint32_t before = pl_release_needs_fence;
 		if (fenced)
 			pl_release_needs_fence = 1; /* as where membarrier is refused */
-		traffic t = {.r = new_ring(4096, 0, 0), .producers = 2, .running = 2, .each = scaled(8000)};
+		trickle t = {.r = ring_new(4096, 0, 0), .running = 2, .each = scaled(8000)};
 		crew *c = crew_start(2, produce_slowly, &t);
 		while (t.seen < 2 * t.each) {
 			REQUIRE_EQUAL(pl_ring_wait(pl_self(), t.r, PL_FOREVER, 0), 0); /* the watchdog ends a lost one */
@@ -659,7 +534,7 @@ static void no_wake_up_is_lost(void **state)
 static void one_thread_at_a_time_drains(void **state)
 {
 	(void)state;
-	pl_ring *r = new_ring(4096, 0, 0);
+	pl_ring *r = ring_new(4096, 0, 0);
 	r->consuming = 1; /* as while another one is in a handler */
 	assert_int_equal(pl_ring_drain(r, reject, NULL, 0), -EBUSY);
 	r->consuming = 0;
@@ -673,7 +548,7 @@ static void a_runtime_brings_its_own_lock_and_consumes_in_batches(void **state)
 {
 	(void)state;
 	pl_thread *self = pl_self();
-	pl_ring *r = new_ring(4096, PL_RING_PADDED, PL_RING_LOCK_JAVA);
+	pl_ring *r = ring_new(4096, PL_RING_PADDED, PL_RING_LOCK_JAVA);
 	void *record;
 	assert_int_equal(pl_ring_reserve(self, r, 8, &record), -EINVAL);
 	assert_int_equal(pl_ring_reserve_at(self, r, 8), -EINVAL);
@@ -694,7 +569,7 @@ static void a_runtime_brings_its_own_lock_and_consumes_in_batches(void **state)
 	assert_int_equal(pl_ring_advance(r, 1600), -EINVAL);
 	assert_int_equal(pl_ring_close(r), 0);
 	/* Without a slot this form does not wait: the lock is free or it is not. */
-	r = new_ring(4096, 0, PL_RING_LOCK_QSPIN);
+	r = ring_new(4096, 0, PL_RING_LOCK_QSPIN);
 	assert_int_equal(pl_ring_reserve(NULL, r, 8, &record), 0);
 	assert_int_equal(pl_ring_commit(NULL, r, record, 0), 0);
 	assert_int_equal(pl_qspin_lock(self, (pl_qspinlock *)(void *)r->header->lock), 0);
@@ -741,7 +616,7 @@ static void row_33_a_signal_handler_waits_for_another_threads_reservation(void *
 	(void)state;
 	static const uint32_t locks[] = {PL_RING_LOCK_QSPIN, PL_RING_LOCK_RQSPIN};
 	for (int l = 0; l < 2; l++) {
-		signal_ring = new_ring(65536, 0, locks[l]);
+		signal_ring = ring_new(65536, 0, locks[l]);
 		signal_self = pl_self();
 		signal(SIGUSR1, reserve_in_handler);
 		pthread_t thread;
@@ -762,7 +637,7 @@ static void reserving_fails_as_the_lock_does(void **state)
 {
 	(void)state;
 	pl_thread *self = pl_self();
-	pl_ring *r = new_ring(4096, 0, PL_RING_LOCK_RQSPIN);
+	pl_ring *r = ring_new(4096, 0, PL_RING_LOCK_RQSPIN);
 	void *record = NULL;
 	assert_int_equal(pl_ring_reserve(NULL, r, 8, &record), -EINVAL);
 	assert_int_equal(pl_ring_reserve_at(NULL, r, 8), -EINVAL);
@@ -809,7 +684,7 @@ static void remember_and_reserve(int index, void *shared)
 
 __attribute__((unused)) static void handlers_that_interrupt(uint32_t lock)
 {
-	signal_ring = new_ring(1 << 20, 0, lock);
+	signal_ring = ring_new(1 << 20, 0, lock);
 	signal(SIGUSR1, reserve_in_handler);
 	storm s = {0};
 	handled = refused = 0;

@@ -115,6 +115,64 @@ static void poisoned_locks_say_so(void **state)
 	assert_int_equal(pl_domain_close(d), 0);
 }
 
+/* Overwritten, or unlocked too often by qspinlock calls. */
+static void broken_words_say_so(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain);
+	for (int layout = 0; layout < PL_LAYOUT_WIDE; layout++) { /* WIDE has no such value */
+		const uint32_t words[] = {0u - 1, 0u - 2, PL_Q_PENDING - 1, PL_Q_STANDBY - 2, PL_Q_POISON - 1};
+		for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+			any_lock lock = {.words = {words[i], 0}};
+			assert_int_equal(QUIETLY(any_rq_trylock(layout, self, &lock)), -EBADFD);
+			assert_int_equal(any_rq_lock_inline(layout, self, &lock), -EBADFD);
+			assert_int_equal(QUIETLY(any_rq_lock_wait(layout, self, &lock, 0, PL_FOREVER, NULL)), -EBADFD);
+			assert_int_equal(QUIETLY(any_rq_lock_wait(layout, self, &lock, PL_WAIT_SPIN, PL_FOREVER, NULL)), -EBADFD);
+			assert_int_equal(QUIETLY(any_rq_unlock(layout, self, &lock)), -EPERM);
+			assert_true(lock.words[0] & PL_Q_BROKEN); /* it stays so */
+			assert_false(pl_held_any(self));
+		}
+	}
+}
+
+/* A queue behind a node that does not exist: rqspinlock's waiters never stand in it. */
+static void a_broken_queue_is_nobodys_business(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain), *other;
+	assert_int_equal(pl_thread_register(domain, 0, &other), 0);
+	for (int layout = 0; layout < layouts; layout++) {
+		uint32_t tail = layout == PL_LAYOUT_BYTE ? PL_Q_BYTE_TAIL_MASK : PL_Q_TAIL_MASK;
+		any_lock lock = {.words = {layout == PL_LAYOUT_WIDE ? 0 : tail, layout == PL_LAYOUT_WIDE ? tail : 0}};
+		assert_int_equal(any_rq_lock_wait(layout, self, &lock, PL_WAIT_SPIN, PL_FOREVER, NULL), 0);
+		assert_int_equal(QUIETLY(any_rq_trylock(layout, other, &lock)), -EBUSY);
+		assert_int_equal(any_rq_lock_wait(layout, other, &lock, PL_WAIT_SPIN, ms, NULL), -ETIMEDOUT);
+		assert_int_equal(any_rq_unlock(layout, self, &lock), 0);
+		assert_int_equal(any_rq_lock_wait(layout, self, &lock, 0, PL_FOREVER, NULL), 0);
+		assert_int_equal(any_rq_unlock(layout, self, &lock), 0);
+		assert_int_equal(lock.words[layout == PL_LAYOUT_WIDE] & tail, tail);
+	}
+	assert_int_equal(pl_thread_release(other), 0);
+}
+
+/* Its owner is gone: tries void it, as waiters do. */
+static void a_reservation_that_nobody_uses_does_not_refuse_tries_for_ever(void **state)
+{
+	(void)state;
+	pl_thread *self = pl_self_in(domain);
+	for (int layout = 0; layout < layouts; layout++) {
+		bool wide = layout == PL_LAYOUT_WIDE;
+		any_lock lock = {.words = {wide ? 0 : PL_Q_PENDING, wide ? PL_Q_PENDING : 0}};
+		int64_t start = now_ns();
+		assert_int_equal(any_rq_trylock(layout, self, &lock), -EBUSY);
+		AWAIT(any_rq_trylock(layout, self, &lock) == 0);
+		assert_true(now_ns() - start >= PL_RESERVATION_NS);
+		assert_int_equal(any_rq_unlock(layout, self, &lock), 0);
+		assert_int_equal(any_bits(layout, &lock), 0);
+		assert_false(pl_held_any(self));
+	}
+}
+
 static void unlock_by_a_stranger_is_refused_and_releases_nothing(void **state)
 {
 	(void)state;
@@ -505,6 +563,9 @@ int main(void)
 		TEST(qspinlock_and_rqspinlock_exclude_each_other),
 		TEST(bad_input_is_refused),
 		TEST(poisoned_locks_say_so),
+		TEST(broken_words_say_so),
+		TEST(a_broken_queue_is_nobodys_business),
+		TEST(a_reservation_that_nobody_uses_does_not_refuse_tries_for_ever),
 		TEST(unlock_by_a_stranger_is_refused_and_releases_nothing),
 		TEST(own_lock_is_refused_at_once),
 		TEST(more_locks_than_entries_are_held_all_the_same),

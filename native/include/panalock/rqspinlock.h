@@ -68,7 +68,7 @@ typedef struct pl_deadlock {
 
 /**
  * Acquires the lock within the default limits. Acquire. Inline when free, else may block.
- * @return 0; -EDEADLK; -ETIMEDOUT; -ESHUTDOWN (poisoned); -EINVAL (null or misaligned argument);
+ * @return 0; -EDEADLK; -ETIMEDOUT; -ESHUTDOWN (poisoned); -EBADFD (no lock's value); -EINVAL (null or misaligned argument);
  *         debug checks: -EXDEV (held with another domain).
  */
 PL_MUST_CHECK PL_API int pl_rqspin_lock(pl_thread *self, pl_rqspinlock *lock);
@@ -89,7 +89,7 @@ PL_MUST_CHECK PL_API int pl_rqspin_wide_lock_wait(pl_thread *self, pl_rqspinlock
 				    pl_deadlock *report);
 
 /** Acquires if free and not reserved. Acquire. Call, never waits. @return 0; -EBUSY; -EDEADLK (the caller holds it);
- * -ESHUTDOWN; -EINVAL. */
+ * -ESHUTDOWN; -EBADFD (no lock's value: overwritten, or unlocked too often); -EINVAL. */
 PL_MUST_CHECK PL_API int pl_rqspin_trylock(pl_thread *self, pl_rqspinlock *lock);
 PL_MUST_CHECK PL_API int pl_rqspin_byte_trylock(pl_thread *self, pl_rqspinlock_byte *lock);
 PL_MUST_CHECK PL_API int pl_rqspin_wide_trylock(pl_thread *self, pl_rqspinlock_wide *lock);

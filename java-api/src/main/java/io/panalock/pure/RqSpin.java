@@ -76,7 +76,7 @@ public final class RqSpin {
         return limit(lock.bits());
     }
 
-    /** Acquires if free. 0; {@code -EBUSY}; {@code -EDEADLK} (the caller holds it); {@code -ESHUTDOWN}. Never waits. */
+    /** Acquires if free. 0; {@code -EBUSY}; {@code -EDEADLK} (the caller holds it); {@code -ESHUTDOWN}; {@code -EBADFD}. Never waits. */
     public static int tryLock(PureDomain d, LockWord lock, int slot) {
         long key = key(d, lock);
         int entry = Held.push(d, slot, key);
@@ -86,10 +86,9 @@ public final class RqSpin {
             if (taken) {
                 return 0;
             }
-            int seen = lock.bits();
-            return (seen & Layouts.Q_POISON) != 0
-                    ? -Layouts.ESHUTDOWN
-                    : (seen & Layouts.Q_LOCKED) != 0 && Held.other(d, slot, key, entry) ? -Layouts.EDEADLK : -Layouts.EBUSY;
+            int why = QSpin.whyBusy(lock);
+            boolean own = (lock.bits() & Layouts.Q_LOCKED) != 0 && Held.other(d, slot, key, entry);
+            return why == -Layouts.EBUSY && own ? -Layouts.EDEADLK : why;
         } finally {
             if (!taken) {
                 Held.pop(d, slot, entry);
