@@ -60,7 +60,13 @@ abstract class RingAccess {
 
         @Override
         long reserve(int bytes) {
-            lock.lock();
+            try {
+                lock.lock();
+            } catch (DeadlockException e) {
+                return -Layouts.EDEADLK;
+            } catch (LockTimeoutException e) {
+                return -Layouts.ETIMEDOUT;
+            }
             try {
                 return ring.reserve(memory, bytes);
             } finally {

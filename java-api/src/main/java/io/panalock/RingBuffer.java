@@ -401,13 +401,27 @@ public final class RingBuffer implements AutoCloseable {
                         .name("ring buffer")
                         .atUnclosable(memory, Ring.HEADER_LOCK);
                 case REENTRANT_LOCK -> new ReentrantLock();
-                case PTHREAD_MUTEX, RQSPINLOCK, OSQ_MUTEX -> null;
+                case PTHREAD_MUTEX -> null;
+                case RQSPINLOCK -> backend != Backend.PURE
+                        ? null
+                        : RqSpinLock.builder()
+                                .domain(domain)
+                                .backend(backend)
+                                .layout(Layout.WORD)
+                                .name("ring buffer")
+                                .at(memory, Ring.HEADER_LOCK);
+                case OSQ_MUTEX -> backend != Backend.PURE
+                        ? null
+                        : OsqMutex.builder()
+                                .domain(domain)
+                                .backend(backend)
+                                .name("ring buffer")
+                                .at(memory, Ring.HEADER_LOCK);
             };
             boolean ownLock = lock == RingLock.REENTRANT_LOCK;
             if (javaLock == null && backend == Backend.PURE) {
-                throw new IllegalArgumentException("lock: PURE cannot take "
-                        + (lock == RingLock.PTHREAD_MUTEX ? "a pthread_mutex" : "a ring's " + lock)
-                        + "; use another backend, or a ring with QSPINLOCK.");
+                throw new IllegalArgumentException("lock: PURE cannot take a pthread_mutex; use another backend, or a ring"
+                        + " with another lock.");
             }
             RingAccess.Caller caller = new RingAccess.Caller(domain, lock != RingLock.PTHREAD_MUTEX);
             return switch (backend) {
@@ -997,6 +1011,11 @@ public final class RingBuffer implements AutoCloseable {
     /** {@return how this object's producers reach the ring} */
     public Backend backend() {
         return backend;
+    }
+
+    /** Where the lock lies, for tests that hold it. */
+    MemorySegment memory() {
+        return memory;
     }
 
     /** {@return what producers hold while they reserve} */

@@ -16,13 +16,13 @@ public enum RingLock {
 
     /**
      * The resilient queued spinlock, {@code pl_rqspinlock}, WORD, in the ring's header: reserving fails instead of waiting for
-     * ever. Backends over native code. Pins virtual threads' carriers while they wait for it.
+     * ever. Pins virtual threads' carriers while they wait for it, but in PURE.
      */
     RQSPINLOCK(Layouts.RING_LOCK_RQSPIN),
 
     /**
-     * The kernel's mutex with its spinners' queue, {@code pl_mutex}, in the ring's header: sleeps, knows its owner. Backends
-     * over native code. Pins virtual threads' carriers while they wait for it.
+     * The kernel's mutex with its spinners' queue, {@code pl_mutex}, in the ring's header: sleeps, knows its owner. Pins
+     * virtual threads' carriers while they wait for it, but in PURE.
      */
     OSQ_MUTEX(Layouts.RING_LOCK_OSQ);
 

@@ -44,7 +44,7 @@ abstract class Contender {
     /** Whether such a ring exists. */
     static boolean possible(String via, String lock) {
         RingLock l = LOCKS.get(lock);
-        return !(via.equals("c") && l == RingLock.REENTRANT_LOCK) && !(via.equals("pure") && l != RingLock.QSPINLOCK && l != RingLock.REENTRANT_LOCK);
+        return !(via.equals("c") && l == RingLock.REENTRANT_LOCK) && !(via.equals("pure") && l == RingLock.PTHREAD_MUTEX);
     }
 
     static Contender open(String via, String lock) {
