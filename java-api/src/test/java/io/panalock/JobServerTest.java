@@ -418,7 +418,8 @@ class JobServerTest {
     void aRecipeOfRealMakeIsAClientWhateverItsVersion() throws Exception {
         int targets = fewer(6);
         Makefile.write(directory, targets, "+", Recipe.class, "");
-        for (String make : Makefile.makes()) {
+        List<String> makes = Makefile.makes();
+        for (String make : makes.subList(0, fewer(makes.size()))) { // both join one server in another test
             Child.Result r = make(List.of(make, "-j3"), Map.of());
             assertThat(r.exitCode()).describedAs(r.output()).isZero();
             assertThat(r.output()).doesNotContain("INTERNAL").doesNotContain("warning");
