@@ -120,7 +120,7 @@ public final class JobServerHost implements AutoCloseable {
     /** {@return the value of MAKEFLAGS for a program that is to join; with descriptors it must inherit number 8} */
     public String makeFlags() {
         return " -j" + jobs + " --jobserver-auth="
-                + (style == Style.FIFO ? "fifo:" + fifo : DESCRIPTOR + "," + DESCRIPTOR);
+                + (style == Style.FIFO ? "fifo:" + MakeFlags.quote(fifo.toString()) : DESCRIPTOR + "," + DESCRIPTOR);
     }
 
     /**

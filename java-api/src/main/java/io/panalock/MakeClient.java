@@ -2,10 +2,16 @@
 package io.panalock;
 
 import io.panalock.internal.Posix;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -25,6 +31,9 @@ import java.util.function.Supplier;
  */
 final class MakeClient extends JobServer {
     static final Supplier<JobServer> ENVIRONMENT = once(() -> connect(System.getenv()));
+
+    private static final int S_IFMT = 0170000;
+    private static final int S_IFIFO = 0010000;
 
     private final MakeFlags flags;
     private final Optional<String> warning;
@@ -96,15 +105,22 @@ final class MakeClient extends JobServer {
     }
 
     private static MakeClient fifo(MakeFlags flags, String path, Map<String, String> environment) {
+        // Make writes a dollar once for a recipe, and twice for a make, which is how our host writes it.
+        String name = !new File(path).exists() && path.contains("$$") ? path.replace("$$", "$") : path;
+        if (path.indexOf('\0') >= 0 || new File(name).exists() && pipe(name) == null) { // or bytes of a file would be tokens
+            return serial(flags, "the jobserver's fifo " + name + " is no fifo");
+        }
         // Opened for both, so that it neither blocks for a peer nor ends when make closes its own.
-        int fd = Posix.open(path, Posix.O_RDWR | Posix.O_NONBLOCK | Posix.O_CLOEXEC);
+        int fd = Posix.open(name, Posix.O_RDWR | Posix.O_NONBLOCK | Posix.O_CLOEXEC);
         return fd < 0
-                ? serial(flags, "cannot open the jobserver's fifo " + path + ": error " + -fd)
+                ? serial(flags, "cannot open the jobserver's fifo " + name + ": error " + -fd)
                 : connected(flags, new Pipe(fd, fd), environment);
     }
 
     private static MakeClient descriptors(MakeFlags flags, int read, int write, Map<String, String> environment) {
-        if (!Posix.isOpen(read) || !Posix.isOpen(write)) {
+        // Closed ones may be open again, for files of this JVM: bytes of a library would be tokens.
+        Object pipe = pipe("/proc/self/fd/" + read);
+        if (pipe == null || !pipe.equals(pipe("/proc/self/fd/" + write)) || !Posix.canRead(read) || !Posix.canWrite(write)) {
             return serial(flags, "the jobserver's descriptors " + read + "," + write
                     + " are closed; add '+' to the recipe line, or call $(MAKE) in it");
         }
@@ -112,6 +128,17 @@ final class MakeClient extends JobServer {
         return in < 0
                 ? serial(flags, "cannot open the jobserver's descriptor " + read + " anew: error " + -in)
                 : connected(flags, new Pipe(in, write), environment);
+    }
+
+    /** Which pipe or FIFO the file is; null if it is none. */
+    private static Object pipe(String path) {
+        try {
+            Map<String, Object> file = Files.readAttributes(Path.of(path), "unix:mode,ino,dev");
+            boolean pipe = ((int) file.get("mode") & S_IFMT) == S_IFIFO;
+            return pipe ? List.of(file.get("dev"), file.get("ino")) : null;
+        } catch (IOException | InvalidPathException e) {
+            return null;
+        }
     }
 
     private static MakeClient connected(MakeFlags flags, Pipe pipe, Map<String, String> environment) {

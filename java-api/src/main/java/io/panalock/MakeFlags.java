@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -30,7 +32,7 @@ record MakeFlags(Place place, boolean dryRun) {
     private static final String FIFO = "fifo:";
 
     static MakeFlags parse(String text) {
-        String[] words = text.strip().split("\\s+");
+        List<String> words = words(text);
         Place place = new Place.Nowhere();
         for (String word : words) {
             if (word.equals("--")) {
@@ -42,8 +44,36 @@ record MakeFlags(Place place, boolean dryRun) {
             }
         }
         // The first word holds the flags of one letter, without a dash, unless it is an option or a variable.
-        boolean letters = !words[0].startsWith("-") && !words[0].contains("=");
-        return new MakeFlags(place, letters && words[0].contains("n"));
+        String first = words.isEmpty() ? "" : words.getFirst();
+        boolean letters = !first.startsWith("-") && !first.contains("=");
+        return new MakeFlags(place, letters && first.contains("n"));
+    }
+
+    /** Split at blanks; a backslash takes the next character as it is, which is how make writes a blank inside a word. */
+    private static List<String> words(String text) {
+        List<String> words = new ArrayList<>();
+        StringBuilder word = null;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (Character.isWhitespace(c)) {
+                if (word != null) {
+                    words.add(word.toString());
+                }
+                word = null;
+                continue;
+            }
+            word = word == null ? new StringBuilder() : word;
+            word.append(c == '\\' && i + 1 < text.length() ? text.charAt(++i) : c);
+        }
+        if (word != null) {
+            words.add(word.toString());
+        }
+        return words;
+    }
+
+    /** A part of a word as make wants it: it expands what it finds in the environment. */
+    static String quote(String text) {
+        return text.replaceAll("[\\\\\\s]", "\\\\$0").replace("$", "$$");
     }
 
     private static Optional<String> value(String word) {

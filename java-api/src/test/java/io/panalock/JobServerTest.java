@@ -74,9 +74,12 @@ class JobServerTest {
     }
 
     @Test
-    void whatCannotBeReachedIsSaidAndWorkGoesOnOneByOne() {
+    void whatCannotBeReachedIsSaidAndWorkGoesOnOneByOne() throws IOException {
+        Path file = Files.writeString(directory.resolve("file"), "no tokens");
         for (String flags : List.of(
-                "--jobserver-auth=993,994", "--jobserver-auth=-2,-2", "--jobserver-auth=sem:1",
+                "--jobserver-auth=993,994", "--jobserver-auth=fifo:" + file, "--jobserver-auth=fifo:" + directory,
+                "--jobserver-auth=fifo:\0", "--jobserver-auth=fifo:", "--jobserver-auth=", "--jobserver-auth=3",
+                "--jobserver-auth=3,", "--jobserver-auth=99999999999,1", "--jobserver-auth=-2,-2", "--jobserver-auth=sem:1",
                 "--jobserver-auth=fifo:" + directory.resolve("gone"))) {
             JobServer jobs = client(flags);
             assertThat(jobs.isConnected()).isFalse();
@@ -85,6 +88,44 @@ class JobServerTest {
             assertThat(jobs.tryAcquire()).isEmpty();
         }
         assertThat(client("--jobserver-auth=993,994").warning().orElseThrow()).contains("'+'");
+        assertThat(file).hasContent("no tokens");
+    }
+
+    /** When make has not passed its pipe on, its numbers may belong to files that this JVM has opened since. */
+    @Test
+    void descriptorsThatAreNoPipeAreNotRead() throws IOException {
+        Path file = Files.writeString(directory.resolve("library"), "bytes");
+        int regular = Posix.open(file.toString(), Posix.O_RDWR);
+        List<Integer> ends = new ArrayList<>();
+        for (String name : List.of("one", "two")) {
+            Posix.mkfifo(directory.resolve(name).toString());
+            ends.add(Posix.open(directory.resolve(name).toString(), Posix.O_RDWR | Posix.O_NONBLOCK));
+        }
+        int reads = Posix.open(directory.resolve("one").toString(), Posix.O_RDONLY | Posix.O_NONBLOCK);
+        for (String pair : List.of(
+                regular + "," + regular, ends.get(0) + "," + ends.get(1), reads + "," + reads, ends.get(0) + "," + regular)) {
+            assertThat(client("-j2 --jobserver-auth=" + pair).warning()).describedAs(pair).isPresent();
+        }
+        assertThat(client("-j2 --jobserver-auth=" + reads + "," + ends.get(0)).isConnected()).isTrue();
+        assertThat(file).hasContent("bytes");
+        Posix.close(regular);
+        Posix.close(reads);
+        ends.forEach(Posix::close);
+    }
+
+    @Test
+    void wordsMayHoldBlanks() throws IOException {
+        Path odd = Files.createDirectory(directory.resolve("a \\b$c'\"d"));
+        assertThat(Posix.mkfifo(odd.resolve("fifo").toString())).isZero();
+        String path = odd.resolve("fifo").toString();
+        assertThat(client("n --jobserver-auth=fifo:" + MakeFlags.quote(path)).isConnected()).isTrue();
+        // As make 4.4 writes it for a recipe; what looks like an option is part of another one's argument.
+        String recipe = path.replace("\\", "\\\\").replace(" ", "\\ ");
+        JobServer jobs = client(" -j3 --jobserver-auth=fifo:" + recipe + " --eval=x:\\ --jobserver-auth=9,9 -- V=\\ --jobserver-auth=8,8");
+        assertThat(jobs.isConnected()).isTrue();
+        assertThat(jobs.isDryRun()).isFalse();
+        assertThat(client("").isDryRun()).isFalse();
+        assertThat(client(" ").isConnected()).isFalse();
     }
 
     @Test
@@ -418,9 +459,10 @@ class JobServerTest {
     void aRecipeOfRealMakeIsAClientWhateverItsVersion() throws Exception {
         int targets = fewer(6);
         Makefile.write(directory, targets, "+", Recipe.class, "");
+        Path odd = Files.createDirectory(directory.resolve("a place for FIFOs"));
         List<String> makes = Makefile.makes();
         for (String make : makes.subList(0, fewer(makes.size()))) { // both join one server in another test
-            Child.Result r = make(List.of(make, "-j3"), Map.of());
+            Child.Result r = make(List.of(make, "-j3"), Map.of("TMPDIR", odd.toString()));
             assertThat(r.exitCode()).describedAs(r.output()).isZero();
             assertThat(r.output()).doesNotContain("INTERNAL").doesNotContain("warning");
             for (int i = 0; i < targets; i++) {

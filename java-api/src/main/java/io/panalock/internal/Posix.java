@@ -27,7 +27,8 @@ public final class Posix {
     public static final int EINTR = 4;
     public static final int EAGAIN = 11;
     public static final int EPIPE = 32;
-    private static final int F_GETFD = 1;
+    private static final int F_GETFL = 3;
+    private static final int O_ACCMODE = 3;
     private static final int F_SETPIPE_SZ = 1031;
     private static final int SPLICE_F_NONBLOCK = 2;
     private static final int SC_PAGESIZE = 30;
@@ -99,8 +100,21 @@ public final class Posix {
         return (int) errnoOr((a, s) -> (int) CLOSE.invokeExact(s, fd));
     }
 
-    public static boolean isOpen(int fd) {
-        return errnoOr((a, s) -> (int) FCNTL.invokeExact(s, fd, F_GETFD, 0)) >= 0;
+    /** Whether the descriptor is open and may be read. */
+    public static boolean canRead(int fd) {
+        long mode = mode(fd);
+        return mode == O_RDONLY || mode == O_RDWR;
+    }
+
+    /** Whether the descriptor is open and may be written. */
+    public static boolean canWrite(int fd) {
+        long mode = mode(fd);
+        return mode == O_WRONLY || mode == O_RDWR;
+    }
+
+    private static long mode(int fd) {
+        long flags = errnoOr((a, s) -> (int) FCNTL.invokeExact(s, fd, F_GETFL, 0));
+        return flags < 0 ? flags : flags & O_ACCMODE;
     }
 
     /** Reads one byte: 0..255; -EAGAIN; -EPIPE at the end of the file. Starts again after a signal. */
