@@ -122,7 +122,7 @@ final class MakeClient extends JobServer {
         Object pipe = pipe("/proc/self/fd/" + read);
         if (pipe == null || !pipe.equals(pipe("/proc/self/fd/" + write)) || !Posix.canRead(read) || !Posix.canWrite(write)) {
             return serial(flags, "the jobserver's descriptors " + read + "," + write
-                    + " are closed; add '+' to the recipe line, or call $(MAKE) in it");
+                    + " are closed, or no pipe of make's; add '+' to the recipe line, or call $(MAKE) in it");
         }
         int in = Posix.open("/proc/self/fd/" + read, Posix.O_RDONLY | Posix.O_NONBLOCK | Posix.O_CLOEXEC);
         return in < 0
