@@ -3,8 +3,8 @@ package io.panalock;
 
 import io.panalock.internal.Posix;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -74,10 +74,16 @@ final class Ledger implements AutoCloseable {
         if (tokens == 0 || Posix.growPipe(pipe, tokens) < tokens) {
             return null;
         }
-        FileChannel file = FileChannel.open(
-                directory.resolve(LOCKS), StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE);
-        Ledger ledger = new Ledger(directory, file, tokens, new int[tokens]);
-        file.write(ByteBuffer.allocate(tokens));
+        Path locks = directory.resolve(LOCKS);
+        RandomAccessFile lengthened = new RandomAccessFile(locks.toFile(), "rw");
+        try {
+            lengthened.setLength(tokens); // nothing is written: it takes no room, which a full disk has not
+        } catch (IOException e) {
+            lengthened.close();
+            Files.deleteIfExists(locks);
+            return null;
+        }
+        Ledger ledger = new Ledger(directory, lengthened.getChannel(), tokens, new int[tokens]);
         Arrays.fill(ledger.kept, -1);
         for (int i = 0; i < tokens; i++) {
             String path = ledger.held(i);
@@ -139,7 +145,7 @@ final class Ledger implements AutoCloseable {
         }
     }
 
-    /** An entry of our own, or null if none is free: then the token is not recorded. */
+    /** An entry of our own, or null if none is free, or locks cannot be had: then the token is not recorded. */
     Entry begin() {
         int first = (int) (ProcessHandle.current().pid() % entries); // others start elsewhere
         for (int k = 0; k < entries; k++) {
@@ -180,7 +186,7 @@ final class Ledger implements AutoCloseable {
         } catch (OverlappingFileLockException e) {
             return null; // ours already
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return null; // the system has no more locks
         }
     }
 

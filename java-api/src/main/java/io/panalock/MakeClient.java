@@ -285,8 +285,8 @@ final class MakeClient extends JobServer {
                     wanted.awaitUninterruptibly();
                 }
                 serve();
-            } catch (IllegalStateException e) {
-                fail(e);
+            } catch (RuntimeException | Error e) { // whoever waits must hear of it, or waits for ever
+                fail(e instanceof IllegalStateException known ? known : new IllegalStateException("the jobserver's reader failed", e));
                 return;
             } finally {
                 lock.unlock();

@@ -381,6 +381,16 @@ class JobServerTest {
     }
 
     @Test
+    void aLedgerTakesNoRoomOnADisk() throws Exception {
+        try (JobServerHost host = JobServerHost.create(8)) {
+            Path locks = Path.of(host.makeFlags().replaceAll(".*fifo:", "")).resolveSibling("locks");
+            assertThat(host.isRecorded()).isTrue();
+            assertThat(Files.size(locks)).isEqualTo(7);
+            assertThat(Files.readAllBytes(locks)).containsOnly(0); // never written
+        }
+    }
+
+    @Test
     void moreJobsThanAPipeHasBuffersAreNotRecorded() throws Exception {
         try (JobServerHost host = JobServerHost.create(JobServerHost.MAX_JOBS)) {
             JobServer jobs = client(host);
