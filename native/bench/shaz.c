@@ -113,6 +113,8 @@ static inline void hold(const reader *r)
 #define URCU(X)
 #endif
 
+enum { spare_slots = 4 }; /* slot 0, the writer, the scan thread, one more */
+
 enum { way_shazptr, way_fenced, way_nested, way_volatile, way_rwlock, own_ways };
 
 /* ---- loops: empty sections, for a count; held sections, until told to stop ---- */
@@ -340,7 +342,8 @@ int plb_sections_on(uint32_t index, uint32_t threads, uint64_t window_ns, double
 
 int plb_grace_periods(const plb_grace *g, uint64_t *samples, uint32_t room, uint32_t *count)
 {
-	if (!g || !samples || !room || !count || g->readers > PLB_MAX_THREADS || g->idle > PL_MAX_SLOTS - PLB_MAX_THREADS - 8)
+	if (!g || !samples || !room || !count || g->readers > PLB_MAX_THREADS ||
+	    g->idle > PL_MAX_SLOTS - spare_slots - g->readers)
 		return -EINVAL;
 	int err = bad_way(g->way);
 	if (err)
@@ -349,7 +352,7 @@ int plb_grace_periods(const plb_grace *g, uint64_t *samples, uint32_t room, uint
 	if (!w->ours && !w->wait)
 		return -EINVAL;
 	crew *c = calloc(1, sizeof *c);
-	pl_domain *d = c ? domain_for(g->readers + g->idle + 4) : NULL;
+	pl_domain *d = c ? domain_for(g->readers + g->idle + spare_slots) : NULL;
 	pl_thread *self = d ? pl_self_in(d) : NULL;
 	if (!self) {
 		free(c);
@@ -357,8 +360,12 @@ int plb_grace_periods(const plb_grace *g, uint64_t *samples, uint32_t room, uint
 	}
 	for (uint32_t i = 0; i < g->idle; i++) {
 		pl_thread *idle;
-		if (pl_thread_register(d, 0, &idle) == 0)
-			pl_shazptr_clear(idle, pl_shazptr_acquire(idle, 4096));
+		if (pl_thread_register(d, 0, &idle)) { /* fewer than asked for would be another measurement */
+			pl_domain_close(d);
+			free(c);
+			return -ENOSPC;
+		}
+		pl_shazptr_clear(idle, pl_shazptr_acquire(idle, 4096));
 	}
 	c->w = w;
 	c->domain = d;

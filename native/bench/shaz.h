@@ -36,7 +36,7 @@ typedef struct plb_grace {
 
 /**
  * One writer waits for readers, one time after another: @p samples get the nanoseconds of each wait, at most @p room.
- * @return 0 and the number in @p count; -EINVAL; -ENOSYS; -EAGAIN (threads could not be created).
+ * @return 0 and the number in @p count; -EINVAL; -ENOSYS; -ENOSPC (no thread slot); -EAGAIN (threads could not be created).
  */
 PLB_API int plb_grace_periods(const plb_grace *grace, uint64_t *samples, uint32_t room, uint32_t *count);
 

@@ -140,7 +140,8 @@ record Kind(
     private static final Kind UNREGISTER = bars(
             "lockdep-unregister",
             "Removing keys",
-            "A thousand keys are taken out of a table, one by one, each waiting for its readers.",
+            "Keys are taken out of a table, one by one, each waiting for its readers: shazptr for those that look into its bucket, the"
+                    + " others for all.",
             "mode");
 
     private static final Kind TOKENS = bars(

@@ -88,7 +88,7 @@ public final class LockdepUnregisterCommand extends Experiment {
         StringBuilder text = new StringBuilder(System.lineSeparator());
         for (Result r : results.all()) {
             if (r.experiment().equals(EXPERIMENT)) {
-                text.append(String.format(Locale.ROOT, "%s, %s readers, %s keys: real %.3f s%n", r.params().get("mode"),
+                text.append(String.format(Locale.ROOT, "%s, %s readers, %s keys: real %.4f s%n", r.params().get("mode"),
                         r.params().get("readers"), r.params().get("keys"), r.metrics().get("elapsed").value()));
             }
         }

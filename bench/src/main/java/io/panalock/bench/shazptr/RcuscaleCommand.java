@@ -23,10 +23,12 @@ import picocli.CommandLine.Option;
         })
 public final class RcuscaleCommand extends Experiment {
     private static final String EXPERIMENT = "rcuscale";
+    private static final int MOST_IDLE = 16_000;
     private static final long MS = 1_000_000;
 
     private List<String> modes = Grace.modes();
     private List<Integer> readers = List.of(0, 1, 4);
+    private List<Integer> idle = List.of(1000, 4000, 16_000);
     private int windowMs = 1000;
     private int holdUs;
 
@@ -40,6 +42,13 @@ public final class RcuscaleCommand extends Experiment {
     @Option(names = "--readers", paramLabel = "LIST", description = "Numbers of readers (default: 0,1,4).")
     void setReaders(String list) {
         readers = numbers("--readers", list, 0, 1000);
+    }
+
+    @Option(names = "--idle", paramLabel = "LIST",
+            description = "Numbers of registered threads that have protected something once and do nothing: what looking at their"
+                    + " slots costs shazptr, without readers (default: 1000,4000,16000).")
+    void setIdle(String list) {
+        idle = numbers("--idle", list, 1, MOST_IDLE);
     }
 
     @Option(names = "--window", paramLabel = "MS", description = "How long each point is measured (default: 1000).")
@@ -56,15 +65,21 @@ public final class RcuscaleCommand extends Experiment {
     protected void measure(Run run) {
         long window = (quick() ? Math.min(windowMs, 100) : windowMs) * MS;
         List<Integer> some = quick() && readers.size() > 2 ? readers.subList(0, 2) : readers;
-        try (Progress progress = Progress.start(run.out(), EXPERIMENT, modes.size() * some.size())) {
+        List<Integer> slots = !modes.contains("shazptr") ? List.of() : quick() && idle.size() > 1 ? idle.subList(0, 1) : idle;
+        try (Progress progress = Progress.start(run.out(), EXPERIMENT, modes.size() * some.size() + slots.size())) {
             for (String mode : modes) {
                 for (int n : some) {
                     progress.at(mode);
                     if (Grace.present(mode)) {
-                        point(run, mode, n, window);
+                        point(run, mode, n, 0, window);
                     }
                     progress.step();
                 }
+            }
+            for (int n : slots) {
+                progress.at(n + " idle threads");
+                point(run, "shazptr", 0, n, window);
+                progress.step();
             }
         }
         for (String mode : modes) {
@@ -74,14 +89,17 @@ public final class RcuscaleCommand extends Experiment {
         }
     }
 
-    private void point(Run run, String mode, int n, long window) {
-        double[] ns = Grace.measure(mode, n, 0, holdUs * 1000L, window);
+    private void point(Run run, String mode, int n, int idleThreads, long window) {
+        double[] ns = Grace.measure(mode, n, idleThreads, holdUs * 1000L, window);
         if (ns.length == 0) {
             return;
         }
         Map<String, Object> params = new LinkedHashMap<>();
         params.put("mode", mode);
         params.put("readers", n);
+        if (idleThreads > 0) {
+            params.put("idle", idleThreads);
+        }
         params.put("hold_us", holdUs);
         if (Grace.isPeer(mode)) {
             params.put("peer", true);
@@ -95,8 +113,9 @@ public final class RcuscaleCommand extends Experiment {
         StringBuilder text = new StringBuilder();
         for (Result r : results.all()) {
             if (r.experiment().equals(EXPERIMENT)) {
-                text.append(String.format(Locale.ROOT, "%n%s, %s readers, %.0f grace periods:%n", r.params().get("mode"),
-                        r.params().get("readers"), r.metrics().get("count").value()));
+                text.append(String.format(Locale.ROOT, "%n%s, %s readers%s, %.0f grace periods:%n", r.params().get("mode"),
+                        r.params().get("readers"),
+                        r.params().containsKey("idle") ? ", " + r.params().get("idle") + " idle threads" : "", r.metrics().get("count").value()));
                 line(text, r, "Average grace-period duration", "average");
                 line(text, r, "Minimum grace-period duration", "min");
                 line(text, r, "50th percentile grace-period duration", "p50");

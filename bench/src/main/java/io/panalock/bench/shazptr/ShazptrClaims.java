@@ -20,7 +20,7 @@ public final class ShazptrClaims implements ClaimGroup {
     private static final long HOLD_NS = 1_000_000;
     private static final double NS_PER_US = 1000;
     private static final int FEW = 1000;
-    private static final int MANY = 15_000;
+    private static final int MANY = 16_000;
 
     private final List<Claim> claims = new ArrayList<>();
 
@@ -73,7 +73,7 @@ public final class ShazptrClaims implements ClaimGroup {
                 new Quantity(new Wait("urcu_memb", 1, 0, HOLD_NS), "median"),
                 new Quantity(new Wait("shazptr", 1, 0, HOLD_NS), "median"), Bound.atLeast(100), Need.MEMBARRIER_AND_TWO_CPUS,
                 true));
-        claims.add(new Claim("wait-slots", "synchronize with 15,000 slots that have protected something against 1,000: median",
+        claims.add(new Claim("wait-slots", "synchronize with 16,000 slots that have protected something against 1,000: median",
                 new Quantity(new Wait("shazptr", 0, MANY, 0), "median"), new Quantity(new Wait("shazptr", 0, FEW, 0), "median"),
                 Bound.atMost(1.5 * MANY / FEW), Need.MEMBARRIER, true));
     }

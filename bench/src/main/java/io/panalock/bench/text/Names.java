@@ -57,7 +57,10 @@ public final class Names {
             Map.entry("clock", "reading the clock"),
             Map.entry("nr_prod", "producers"),
             Map.entry("inside_ns", "ns inside"),
-            Map.entry("outside_ns", "ns outside"));
+            Map.entry("outside_ns", "ns outside"),
+            Map.entry("inside_pauses", "pauses inside"),
+            Map.entry("hold_us", "µs sections"),
+            Map.entry("idle", "idle threads"));
 
     private static final Map<String, String> METRICS = Map.ofEntries(
             Map.entry("time", "Time"),
