@@ -210,6 +210,7 @@ class LockDomainTest {
         assertThatThrownBy(a::lock).isInstanceOf(IllegalStateException.class);
         b.lock();
         b.unlock();
+        Reference.reachabilityFence(a); // were it collected, its word would be given back
         theirs.close();
     }
 

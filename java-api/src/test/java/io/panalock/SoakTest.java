@@ -39,6 +39,7 @@ class SoakTest {
     static final class Program {
         private static volatile boolean stop;
         private static volatile Object sink;
+        private static QSpinLock taken; // its word is given back when this is collected
         private static long inside;
 
         public static void main(String[] arguments) throws Exception {
@@ -99,10 +100,10 @@ class SoakTest {
             return switch (kind) {
                 case "REENTRANT" -> new Lock[] {new ReentrantLock()};
                 case "MIXED" -> {
-                    QSpinLock first = QSpinLock.allocate();
+                    taken = QSpinLock.allocate();
                     Lock[] all = new Lock[Backend.values().length];
                     for (Backend b : Backend.values()) {
-                        all[b.ordinal()] = QSpinLock.builder().backend(b).existing(first.poolIndex());
+                        all[b.ordinal()] = QSpinLock.builder().backend(b).existing(taken.poolIndex());
                     }
                     yield all;
                 }
