@@ -57,13 +57,18 @@ final class Findings {
 
     /** Sentences about one panel: who is better than the peer, who is worse, who is neither. */
     List<String> sentences(Panel panel) {
+        return sentences(panel, Integer.MAX_VALUE);
+    }
+
+    /** The same, naming no more than so many in each. */
+    List<String> sentences(Panel panel, int most) {
         Map<String, Map<String, Rival>> byPeer = new LinkedHashMap<>();
         forAll(panel, (rival, at, point) -> ratio(panel, rival, at, point).ifPresent(ratio -> byPeer
                 .computeIfAbsent(ratio.to(), to -> new LinkedHashMap<>())
                 .computeIfAbsent(rival, Rival::new)
                 .add(at, ratio, figure.quantity().kind().better())));
         List<String> sentences = new ArrayList<>();
-        byPeer.forEach((peer, rivals) -> sentences.addAll(sentences(peer, List.copyOf(rivals.values()))));
+        byPeer.forEach((peer, rivals) -> sentences.addAll(sentences(peer, List.copyOf(rivals.values()), most)));
         return sentences;
     }
 
@@ -100,7 +105,7 @@ final class Findings {
         return panel.at(series, key);
     }
 
-    private List<String> sentences(String peer, List<Rival> rivals) {
+    private List<String> sentences(String peer, List<Rival> rivals, int most) {
         List<String> better = new ArrayList<>();
         List<String> worse = new ArrayList<>();
         List<String> both = new ArrayList<>();
@@ -121,17 +126,19 @@ final class Findings {
         }
         List<String> sentences = new ArrayList<>();
         String[] words = words();
-        add(sentences, words[0] + " than " + peer + ": ", better);
-        add(sentences, words[1] + " than " + peer + ": ", worse);
-        add(sentences, "Mixed, against " + peer + ": ", both);
-        add(sentences, "Not different from " + peer + " beyond the noise: ", same);
-        add(sentences, "No spread is known, so nothing can be said against " + peer + ": ", unknown);
+        add(sentences, words[0] + " than " + peer + ": ", better, most);
+        add(sentences, words[1] + " than " + peer + ": ", worse, most);
+        add(sentences, "Mixed, against " + peer + ": ", both, most);
+        add(sentences, "Not different from " + peer + " beyond the noise: ", same, most);
+        add(sentences, "No spread is known, so nothing can be said against " + peer + ": ", unknown, most);
         return sentences;
     }
 
-    private static void add(List<String> sentences, String start, List<String> items) {
+    private static void add(List<String> sentences, String start, List<String> items, int most) {
         if (!items.isEmpty()) {
-            sentences.add(start + String.join(", ", items) + ".");
+            int left = items.size() - most;
+            sentences.add(start + String.join(", ", left > 0 ? items.subList(0, most) : items)
+                    + (left > 0 ? " and " + left + " more" : "") + ".");
         }
     }
 

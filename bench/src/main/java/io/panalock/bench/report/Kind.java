@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench.report;
 
+import io.panalock.bench.compare.Peers;
 import io.panalock.bench.compare.Quantity;
 import io.panalock.bench.report.Subject.Floor;
 import io.panalock.bench.result.Result;
@@ -75,12 +76,19 @@ record Kind(
             Kind::pairFacets,
             null,
             r -> Names.lock(without(r.params(), "layout", "place")),
-            r -> r.params().containsKey("layout") ? Names.value(r.params().get("layout")) : "",
+            Kind::ours,
             r -> usualLock(r.params(), Map.of()),
             "ReentrantLock in Java, pthread_mutex in C",
             r -> Names.lock(r.params()),
             Floor.ATOMIC,
             Set.of());
+
+    /** Ours by their layout, or together; the others have no name. */
+    private static String ours(Result result) {
+        return result.params().containsKey("layout")
+                ? Names.value(result.params().get("layout"))
+                : Peers.isPeer(result) ? "" : "Panalock";
+    }
 
     private static final Kind CONTENDED = new Kind(
             "contended",

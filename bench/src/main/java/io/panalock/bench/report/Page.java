@@ -21,6 +21,8 @@ public final class Page {
     /** Charts with more lines take the whole width. */
     private static final int FEW_SERIES = 8;
 
+    private static final int FEW_NAMES = 5;
+
     /** Experiments with a place of their own on the page, or none. */
     private static final Set<String> NOT_DRAWN = Set.of("claim", "claim-point");
 
@@ -203,7 +205,12 @@ public final class Page {
             List<Panel> here = ours.stream().filter(p -> p.facet().equals(facet)).toList();
             for (Panel panel : here) {
                 String tag = panel.subject().tag();
-                findings.leaders(panel).ifPresent(leaders -> parts.add((tag.isEmpty() ? "" : "on " + tag + " ") + "fastest is " + leaders));
+                String on = tag.isEmpty() ? "" : "on " + tag + " ";
+                if (figure.peerName().isEmpty()) {
+                    findings.leaders(panel).ifPresent(leaders -> parts.add(on + "fastest is " + leaders));
+                } else { // like with like: each with its own peer
+                    findings.sentences(panel, FEW_NAMES).forEach(s -> parts.add(on + s.substring(0, s.length() - 1)));
+                }
             }
             for (Panel panel : here.subList(1, here.size())) {
                 findings.against(panel, here.getFirst()).ifPresent(words ->

@@ -39,6 +39,7 @@ record Style(int hue, boolean dashed, String symbol) {
             Map.entry("C WIDE", new Style(8, true, "rect")),
             Map.entry("C WORD", new Style(8, true, "circle")),
             Map.entry("C BYTE", new Style(8, true, "triangle")),
+            Map.entry("Panalock", new Style(8, false, "triangle")),
             Map.entry("WORD", new Style(10, false, "circle")),
             Map.entry("BYTE", new Style(11, false, "triangle")),
             Map.entry("WIDE", new Style(12, false, "rect")),
