@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.panalock.bench.jmh;
 
-import java.io.OutputStream;
-import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -41,24 +39,7 @@ public record JmhRun(int warmups, int warmupMs, int iterations, int iterationMs)
      */
     public record Measured(double[] scores, double[] allocated) {}
 
-    /**
-     * JMH looks at objects through sun.misc.Unsafe, and the JDK warns of that once, as the class is initialised. The one who
-     * measures can do nothing about it.
-     */
-    private static void withoutWarnings() {
-        PrintStream err = System.err;
-        System.setErr(new PrintStream(OutputStream.nullOutputStream()));
-        try {
-            Class.forName("org.openjdk.jmh.util.Utils");
-        } catch (ClassNotFoundException e) {
-            throw new IllegalStateException(e);
-        } finally {
-            System.setErr(err);
-        }
-    }
-
     public Measured measure(JmhPoint point) {
-        withoutWarnings();
         System.setProperty("jmh.ignoreLock", "true"); // a lock file of another user must not stop us
         ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(point.benchmark()) + "$")
