@@ -15,63 +15,73 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a user gets to read. */
 class BadInputTest {
-    @Test
-    void nullSegment() {
-        assertThatThrownBy(() -> QSpinLock.at(null, 0))
+    private static QSpinLock.Builder of(Backend backend) {
+        return QSpinLock.builder().backend(backend);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Backend.class)
+    void nullSegment(Backend backend) {
+        assertThatThrownBy(() -> of(backend).at(null, 0))
                 .isInstanceOf(NullPointerException.class)
                 .hasMessageContaining("a lock needs native memory");
     }
 
-    @Test
-    void heapSegment() {
-        assertThatThrownBy(() -> QSpinLock.at(MemorySegment.ofArray(new int[4]), 0))
+    @ParameterizedTest
+    @EnumSource(Backend.class)
+    void heapSegment(Backend backend) {
+        assertThatThrownBy(() -> of(backend).at(MemorySegment.ofArray(new int[4]), 0))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("a lock needs native memory; this segment is on the heap. Allocate it from an Arena.");
     }
 
-    @Test
-    void misaligned() {
+    @ParameterizedTest
+    @EnumSource(Backend.class)
+    void misaligned(Backend backend) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment s = arena.allocate(64, 64);
-            assertThatThrownBy(() -> QSpinLock.at(s, 2))
+            assertThatThrownBy(() -> of(backend).at(s, 2))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("WORD lock needs an address divisible by 4; offset 2");
-            assertThatThrownBy(() -> QSpinLock.builder().layout(Layout.WIDE).at(s, 4))
+            assertThatThrownBy(() -> of(backend).layout(Layout.WIDE).at(s, 4))
                     .hasMessageContaining("WIDE lock needs an address divisible by 8; offset 4");
-            assertThatThrownBy(() -> QSpinLock.at(s.asSlice(1), 0)).hasMessageContaining("divisible by 4");
+            assertThatThrownBy(() -> of(backend).at(s.asSlice(1), 0)).hasMessageContaining("divisible by 4");
         }
     }
 
-    @Test
-    void tooShort() {
+    @ParameterizedTest
+    @EnumSource(Backend.class)
+    void tooShort(Backend backend) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment s = arena.allocate(4, 8);
-            assertThat(QSpinLock.at(s, 0).tryLock()).isTrue();
-            assertThatThrownBy(() -> QSpinLock.builder().layout(Layout.WIDE).at(s, 0))
+            assertThat(of(backend).at(s, 0).tryLock()).isTrue();
+            assertThatThrownBy(() -> of(backend).layout(Layout.WIDE).at(s, 0))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage("a WIDE lock needs 8 bytes; at offset 0 this segment of 4 bytes does not have them.");
             for (long offset : new long[] {-4, 4, Long.MAX_VALUE, Long.MIN_VALUE}) {
-                assertThatThrownBy(() -> QSpinLock.at(s, offset)).hasMessageContaining("at offset " + offset);
+                assertThatThrownBy(() -> of(backend).at(s, offset)).hasMessageContaining("at offset " + offset);
             }
         }
     }
 
-    @Test
-    void readOnly() {
+    @ParameterizedTest
+    @EnumSource(Backend.class)
+    void readOnly(Backend backend) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment s = arena.allocate(64).asReadOnly();
-            assertThatThrownBy(() -> QSpinLock.at(s, 0))
+            assertThatThrownBy(() -> of(backend).at(s, 0))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("read-only");
         }
     }
 
-    @Test
-    void closedBeforehand() {
+    @ParameterizedTest
+    @EnumSource(Backend.class)
+    void closedBeforehand(Backend backend) {
         Arena arena = Arena.ofShared();
         MemorySegment s = arena.allocate(64);
         arena.close();
-        assertThatThrownBy(() -> QSpinLock.at(s, 0))
+        assertThatThrownBy(() -> of(backend).at(s, 0))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("arena is closed");
     }

@@ -37,6 +37,28 @@ final class Eventually {
         }
     }
 
+    interface Body {
+        void run() throws Exception;
+    }
+
+    /**
+     * In a new thread, for tests that use its slot in C: the thread that runs the tests may have slots in as many domains as C
+     * keeps for a thread, and then gets none in another.
+     */
+    static void inNewThread(Body body) {
+        Throwable[] thrown = new Throwable[1];
+        join(Thread.ofPlatform().start(() -> {
+            try {
+                body.run();
+            } catch (Throwable e) {
+                thrown[0] = e;
+            }
+        }));
+        if (thrown[0] != null) {
+            throw new AssertionError(thrown[0].toString(), thrown[0]);
+        }
+    }
+
     /** The bits of a lock beside its owner: those that waiters set. */
     static int queueBits(QSpinLock lock) {
         MemorySegment word = lock.word;

@@ -159,7 +159,11 @@ class HazardDomainTest {
     }
 
     @Test
-    void javaAndCSeeEachOthersGuards() throws Exception {
+    void javaAndCSeeEachOthersGuards() {
+        Eventually.inNewThread(this::seeEachOthersGuards);
+    }
+
+    private void seeEachOthersGuards() throws Exception {
         HazardDomain h = HazardDomain.of(domain, Backend.HYBRID);
         MemorySegment inC = panalock_h.pl_self_in(domain.memory());
         long token = panalock_h.pl_shazptr_acquire(inC, OBJECT);

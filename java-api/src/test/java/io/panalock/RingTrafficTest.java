@@ -182,7 +182,11 @@ class RingTrafficTest {
 
     /** All backends and C at once on one ring file. */
     @Test
-    void allBackendsAndCMixOnOneRing() throws Exception {
+    void allBackendsAndCMixOnOneRing() {
+        Eventually.inNewThread(this::mixOnOneRing);
+    }
+
+    private void mixOnOneRing() throws Exception {
         for (boolean padded : new boolean[] {false, true}) {
             Path file = directory.resolve("ring" + padded);
             List<RingBuffer> rings = new ArrayList<>();
