@@ -106,6 +106,7 @@ typedef struct {
 /*
  * The waiting slots that hold a lock, as the tables say: one, or more while a handler that waits has interrupted code that is
  * about to take the lock or has just released it. 0: the holder does not wait, or is not recorded, or it is not clear who it is.
+ * Out of line, so that its arrays are not in every frame of the recursion below.
  */
 static __attribute__((noinline)) uint32_t holders_of(pl_domain *d, uint64_t key, hold holds[holds_max])
 {

@@ -6,14 +6,13 @@
  * survivors' may be read twice. Argument: per cent of five minutes.
  */
 #define _GNU_SOURCE
+#include "campaign.h"
 #include "domain.h"
 #include "support.h"
 
 #include <panalock/pipe.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -107,10 +106,6 @@ static int child_victim(int argc, char **argv)
 	return 0;
 }
 
-typedef struct {
-	uint64_t kills, stops;
-} tally;
-
 static void run_scene(uint64_t duration, uint32_t *random, tally *t)
 {
 	pl_domain_options o = {.slots = slots, .pool_locks = 1};
@@ -169,21 +164,7 @@ static void run_scene(uint64_t duration, uint32_t *random, tally *t)
 
 int main(int argc, char **argv)
 {
-	static const child_program children[] = {
-		{"victim", child_victim},
-	};
-	if (argc > 1 && strcmp(argv[1], "victim") == 0)
-		return CHILD_MAIN(argc, argv, children);
-	CHILD_MAIN(1, argv, children);
-	uint64_t percent = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
-	uint64_t total = percent * whole_s * 10 * (uint64_t)ms;
-	uint32_t random = 1;
-	tally t = {0, 0};
-	for (uint64_t spent = 0; spent < total; spent += (uint64_t)scene_ms * ms) {
-		uint64_t left = total - spent;
-		run_scene(left < (uint64_t)scene_ms * ms ? left : (uint64_t)scene_ms * ms, &random, &t);
-	}
-	REQUIRE(t.stops > 0);
-	puts("pipe kill soak: passed");
-	return 0;
+	static const campaign c = {
+		.name = "pipe kill soak", .whole_s = whole_s, .scene_ms = scene_ms, .victim = child_victim, .scene = run_scene};
+	return campaign_main(&c, argc, argv);
 }

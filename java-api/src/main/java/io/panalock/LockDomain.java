@@ -507,7 +507,7 @@ public final class LockDomain implements AutoCloseable {
 
     /** Why a word of the pool that is poisoned can no longer be locked. */
     String whyPoisoned() {
-        return closed || Pool.isPoisoned(pure) ? "its domain is closed." : "it was freed.";
+        return closed || Pool.isClosed(pure) ? "its domain is closed." : "it was freed.";
     }
 
     boolean isNative() {

@@ -83,7 +83,7 @@ public final class Pool {
     }
 
     /** Whether the domain was closed, by whatever process. */
-    public static boolean isPoisoned(PureDomain d) {
+    public static boolean isClosed(PureDomain d) {
         return d.memory.get(d.header(Shape.DOMAIN_CLOSED)) != 0;
     }
 
