@@ -23,20 +23,8 @@ class ChecksTest {
         return QSpinLock.builder().domain(domain).backend(backend).name("orders").allocate();
     }
 
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static Throwable thrownIn(Thread.Builder kind, String name, Body body) {
-        Throwable[] thrown = new Throwable[1];
-        Eventually.join(kind.name(name).start(() -> {
-            try {
-                body.run();
-            } catch (Throwable e) {
-                thrown[0] = e;
-            }
-        }));
-        return thrown[0];
+    private static Throwable thrownIn(Thread.Builder kind, String name, Eventually.Body body) {
+        return Eventually.thrownIn(kind.name(name), body);
     }
 
     @ParameterizedTest
@@ -44,14 +32,14 @@ class ChecksTest {
     void recursion(Backend backend) {
         for (boolean virtual : new boolean[] {false, true}) {
             QSpinLock lock = make(backend);
-            Body[] again = {
+            Eventually.Body[] again = {
                 lock::lock,
                 lock::lockInterruptibly,
                 () -> lock.tryLock(1, TimeUnit.MINUTES),
                 () -> lock.lock(LockThread.current(domain)),
                 () -> make(backend, lock).lock()
             };
-            for (Body body : again) {
+            for (Eventually.Body body : again) {
                 Thread.Builder kind = virtual ? Thread.ofVirtual() : Thread.ofPlatform();
                 Throwable e = thrownIn(kind, "worker-3", () -> {
                     lock.lock();

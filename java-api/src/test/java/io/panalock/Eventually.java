@@ -41,21 +41,27 @@ final class Eventually {
         void run() throws Exception;
     }
 
-    /**
-     * In a new thread, for tests that use its slot in C: the thread that runs the tests may have slots in as many domains as C
-     * keeps for a thread, and then gets none in another.
-     */
-    static void inNewThread(Body body) {
+    /** What it throws in a new thread, or null. */
+    static Throwable thrownIn(Thread.Builder kind, Body body) {
         Throwable[] thrown = new Throwable[1];
-        join(Thread.ofPlatform().start(() -> {
+        join(kind.start(() -> {
             try {
                 body.run();
             } catch (Throwable e) {
                 thrown[0] = e;
             }
         }));
-        if (thrown[0] != null) {
-            throw new AssertionError(thrown[0].toString(), thrown[0]);
+        return thrown[0];
+    }
+
+    /**
+     * In a new thread, for tests that use its slot in C: the thread that runs the tests may have slots in as many domains as C
+     * keeps for a thread, and then gets none in another.
+     */
+    static void inNewThread(Body body) {
+        Throwable thrown = thrownIn(Thread.ofPlatform(), body);
+        if (thrown != null) {
+            throw new AssertionError(thrown.toString(), thrown);
         }
     }
 

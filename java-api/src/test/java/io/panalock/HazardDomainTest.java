@@ -166,6 +166,7 @@ class HazardDomainTest {
     private void seeEachOthersGuards() throws Exception {
         HazardDomain h = HazardDomain.of(domain, Backend.HYBRID);
         MemorySegment inC = panalock_h.pl_self_in(domain.memory());
+        assertThat(inC.address()).isNotZero();
         long token = panalock_h.pl_shazptr_acquire(inC, OBJECT);
         Writer w = new Writer(h, OBJECT, false, true); // looks in Java
         w.requireWaiting();
@@ -236,14 +237,13 @@ class HazardDomainTest {
     @Test
     void aVirtualThreadStaysProtectedWhileItIsUnmounted() throws Exception {
         HazardDomain h = HazardDomain.of(domain);
-        CountDownLatch inside = new CountDownLatch(200);
+        CountDownLatch inside = new CountDownLatch(40); // guards that last: a writer may pass between two short ones
         CountDownLatch go = new CountDownLatch(1);
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 40; i++) { // fewer than slots
             threads.add(Thread.ofVirtual().start(() -> {
                 for (int round = 0; round < 5; round++) {
                     try (var guard = h.protect(OBJECT)) {
-                        inside.countDown();
                         Thread.sleep(1);
                         if (guard.name() != OBJECT) {
                             throw new AssertionError();
@@ -253,6 +253,7 @@ class HazardDomainTest {
                     }
                 }
                 try (var _ = h.protect(OBJECT)) {
+                    inside.countDown();
                     go.await();
                 } catch (InterruptedException e) {
                     throw new AssertionError(e);

@@ -109,15 +109,7 @@ class PoolFreeTest {
 
     private static void inBothKindsOfThread(Runnable body) {
         for (Thread.Builder kind : new Thread.Builder[] {Thread.ofPlatform(), Thread.ofVirtual()}) {
-            Throwable[] thrown = new Throwable[1];
-            Eventually.join(kind.start(() -> {
-                try {
-                    body.run();
-                } catch (Throwable e) {
-                    thrown[0] = e;
-                }
-            }));
-            assertThat(thrown[0]).isNull();
+            assertThat(Eventually.thrownIn(kind, body::run)).isNull();
         }
     }
 

@@ -2,10 +2,10 @@
 package io.panalock.bench;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
-import java.util.stream.IntStream;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
@@ -34,27 +34,20 @@ final class Choice {
         return chosen;
     }
 
-    /** Those that are like what was typed, the likest first. */
+    /** Those that contain what was typed, or are contained in it; then those that begin like it, the longer the sooner. */
     static List<String> nearest(String typed, Collection<String> all) {
         return all.stream()
-                .sorted(Comparator.comparingInt(each -> each.contains(typed) || typed.contains(each) ? 0 : distance(typed, each)))
+                .sorted(Comparator.comparingInt(
+                        each -> each.contains(typed) || typed.contains(each) ? Integer.MIN_VALUE : -begin(typed, each)))
                 .limit(NEAREST)
                 .toList();
     }
 
-    /** How many letters must be changed, put in or left out. (Levenshtein 1966.) */
-    private static int distance(String a, String b) {
-        int[] above = IntStream.rangeClosed(0, b.length()).toArray();
-        for (int i = 1; i <= a.length(); i++) {
-            int[] row = new int[b.length() + 1];
-            row[0] = i;
-            for (int j = 1; j <= b.length(); j++) {
-                int changed = above[j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-                row[j] = Math.min(changed, 1 + Math.min(above[j], row[j - 1]));
-            }
-            above = row;
-        }
-        return above[b.length()];
+    /** With how many letters both begin. */
+    private static int begin(String a, String b) {
+        int length = Math.min(a.length(), b.length());
+        int differs = Arrays.mismatch(a.toCharArray(), 0, length, b.toCharArray(), 0, length);
+        return differs < 0 ? length : differs;
     }
 
     static List<Integer> numbers(CommandLine command, String option, String text, int least, int most) {
