@@ -16,20 +16,11 @@
 #define PL_NO_INLINE
 #include "hazard.h"
 #include "os/os.h"
+#include "os/pthread.h"
 #include "scan.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
-
-#if !defined(__GLIBC__) /* another C library: no versions */
-#elif defined(__x86_64__)
-__asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
-__asm__(".symver pthread_once, pthread_once@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-__asm__(".symver pthread_create, pthread_create@GLIBC_2.17");
-__asm__(".symver pthread_once, pthread_once@GLIBC_2.17");
-#endif
 
 typedef pl_shazptr_retired request;
 

@@ -8,6 +8,7 @@
  */
 #include "domain.h"
 #include "os/os.h"
+#include "os/pthread.h"
 #include "ring.h"
 
 #include <errno.h>
@@ -16,18 +17,7 @@
 #include <panalock/qspinlock.h>
 #include <panalock/rqspinlock.h>
 #include <panalock/waitq.h>
-#include <pthread.h>
 #include <string.h>
-
-/* The old version of these symbols, so that the library also loads where libpthread was a library of its own. */
-#if !defined(__GLIBC__) /* another C library: no versions */
-#elif defined(__x86_64__)
-__asm__(".symver pthread_mutex_trylock, pthread_mutex_trylock@GLIBC_2.2.5");
-__asm__(".symver pthread_mutex_consistent, pthread_mutex_consistent@GLIBC_2.12");
-#elif defined(__aarch64__)
-__asm__(".symver pthread_mutex_trylock, pthread_mutex_trylock@GLIBC_2.17");
-__asm__(".symver pthread_mutex_consistent, pthread_mutex_consistent@GLIBC_2.17");
-#endif
 
 enum {
 	walk_batch = 64,  /* committed records passed at once, so that few reservations look at old headers */

@@ -4,26 +4,12 @@
 #include "domain.h"
 #include "os/memory.h"
 #include "os/os.h"
+#include "os/pthread.h"
 #include "ring.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The old version of these symbols, so that the library also loads where libpthread was a library of its own. */
-#if !defined(__GLIBC__) /* another C library: no versions */
-#elif defined(__x86_64__)
-__asm__(".symver pthread_mutexattr_init, pthread_mutexattr_init@GLIBC_2.2.5");
-__asm__(".symver pthread_mutexattr_destroy, pthread_mutexattr_destroy@GLIBC_2.2.5");
-__asm__(".symver pthread_mutexattr_setpshared, pthread_mutexattr_setpshared@GLIBC_2.2.5");
-__asm__(".symver pthread_mutexattr_setrobust, pthread_mutexattr_setrobust@GLIBC_2.12");
-#elif defined(__aarch64__)
-__asm__(".symver pthread_mutexattr_init, pthread_mutexattr_init@GLIBC_2.17");
-__asm__(".symver pthread_mutexattr_destroy, pthread_mutexattr_destroy@GLIBC_2.17");
-__asm__(".symver pthread_mutexattr_setpshared, pthread_mutexattr_setpshared@GLIBC_2.17");
-__asm__(".symver pthread_mutexattr_setrobust, pthread_mutexattr_setrobust@GLIBC_2.17");
-#endif
 
 _Static_assert(sizeof(pl_ring_header) == 256, "docs/ringbuf.md");
 _Static_assert(offsetof(pl_ring_header, lock) % PL_CACHE_LINE == 0, "the lock has a cache line of its own");
